@@ -18,102 +18,12 @@
 #include "kselect/float16.hpp"
 #include "kselect/ragged.hpp"
 #include "tests/fibers.hpp"
+#include "tests/kselect/random_rows.hpp"
 
 namespace kselect {
 namespace {
 
 using testing::HasSubstr;
-
-// A random problem: rows anywhere in a buffer, as segments or with lengths, starts or both.
-template <class T, class Number>
-struct random_rows {
-  explicit random_rows(std::mt19937& random, std::int64_t longest) : bits(random) {
-    n = 1 + below(longest);
-    q = 1 + below(6);
-    k = 1 + below(2 * n);
-    pitch = n + below(9);
-    data.resize(static_cast<std::size_t>(q * pitch + 8));
-    const std::int64_t values = below(2) == 0 ? 5 : 100'000;  // few: full of ties
-    nans = below(3) == 0;
-    for (T& x : data) x = element(values);
-    const std::int64_t form = below(4);
-    std::int64_t at = below(5);
-    for (std::int64_t r = 0; r < q; ++r) {
-      const std::int64_t length = below(4) == 0 ? std::min(k, n) : below(n + 1);
-      lengths.push_back(static_cast<Number>(length));
-      starts.push_back(static_cast<Number>(form == 2 ? below(n + 1) : below(8)));
-      offsets.push_back(static_cast<Number>(at));
-      at += std::min(length, static_cast<std::int64_t>(data.size()) - at);
-    }
-    offsets.push_back(static_cast<Number>(at));
-    segments = form == 0;
-    if (form == 1) starts.clear();
-    if (form == 2) lengths.clear();
-    fill = below(2) == 0 ? -1 : below(n);
-    if (below(3) == 0) {
-      for (std::int64_t r = 0; r < q; ++r) k_each.push_back(static_cast<Number>(below(k + 1)));
-    }
-    name_elements(below(4));
-  }
-
-  // Element i of what the map covers has the name 3 i + 1.
-  void name_elements(std::int64_t how) {
-    if (how > 1) return;
-    named_of_input = how == 1;
-    for (std::size_t i = 0; i < data.size() + 8; ++i) {
-      names.push_back(static_cast<std::int32_t>(3 * i + 1));
-    }
-  }
-  std::int64_t wanted(std::int64_t r) const {
-    return k_each.empty() ? k : static_cast<std::int64_t>(k_each[static_cast<std::size_t>(r)]);
-  }
-  // The number of a row's first element in the map.
-  std::int64_t first_name(std::int64_t r) const {
-    const auto at = static_cast<std::size_t>(r);
-    if (segments) return offsets[at];
-    return (starts.empty() ? 0 : starts[at]) + (named_of_input ? r * pitch : 0);
-  }
-
-  std::int64_t below(std::int64_t end) {
-    return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(end));
-  }
-  T element(std::int64_t values) {
-    if (below(50) == 0) return std::bit_cast<T>(static_cast<order_key_t<T>>(bits()));  // NaN, too
-    if (nans && below(4) == 0) {
-      const auto some = static_cast<order_key_t<T>>(bits());
-      return std::bit_cast<T>(static_cast<order_key_t<T>>(some | infinity_bits<T> | 1U));
-    }
-    const auto x = static_cast<float>(below(values) - values / 2);
-    if constexpr (sizeof(T) == 2) {
-      return from_float<T>(x);
-    } else {
-      return static_cast<T>(x);
-    }
-  }
-  std::span<const T> row(std::int64_t r) const {
-    const auto at = static_cast<std::size_t>(r);
-    std::int64_t first = r * pitch, length = n;
-    if (segments) {
-      first = offsets[at];
-      length = offsets[at + 1] - first;
-    } else {
-      const std::int64_t start = starts.empty() ? 0 : starts[at];
-      first += start;
-      length = lengths.empty() ? n - start : lengths[at];
-    }
-    return std::span(data).subspan(
-        static_cast<std::size_t>(first),
-        static_cast<std::size_t>(std::clamp<std::int64_t>(length, 0, n)));
-  }
-
-  std::mt19937& bits;
-  std::int64_t n, q, k, pitch, fill;
-  bool segments, nans;
-  std::vector<T> data;
-  std::vector<Number> lengths, starts, offsets, k_each;
-  std::vector<std::int32_t> names;  // empty: elements have none
-  bool named_of_input = false;
-};
 
 template <class T>
 order_key_t<T> key_of(T x, const select_options& how) {
@@ -184,14 +94,20 @@ std::string wrong_row(std::span<const T> row, std::int64_t k, std::int64_t fill,
   return keys == expected ? "" : "keys";
 }
 
-// Makes the names in a row's answer positions.
+// Makes the names in a row's answer positions among the elements that may be selected.
 template <class T, class Index, class Number>
-void unname(const random_rows<T, Number>& p, std::int64_t r, std::vector<Index>& indices) {
-  if (p.names.empty() || indices.empty()) return;
-  const std::int64_t count = std::min(p.wanted(r), static_cast<std::int64_t>(p.row(r).size()));
+void unname(const random_rows<T, Number>& p, std::int64_t r,
+            const std::vector<std::int64_t>& places, std::vector<Index>& indices) {
+  if (indices.empty()) return;
+  const std::int64_t count = std::min(p.wanted(r), static_cast<std::int64_t>(places.size()));
   for (std::int64_t j = 0; j < count; ++j) {
     Index& name = indices[static_cast<std::size_t>(r * p.k + j)];
-    name = name % 3 == 1 ? static_cast<Index>((name - 1) / 3 - p.first_name(r)) : Index{-1};
+    if (!p.names.empty()) {
+      name = name % 3 == 1 ? static_cast<Index>((name - 1) / 3 - p.first_name(r)) : Index{-1};
+    }
+    const auto found = std::ranges::lower_bound(places, std::int64_t{name});
+    const bool admitted = found != places.end() && *found == name;
+    name = admitted ? static_cast<Index>(found - places.begin()) : Index{-1};
   }
 }
 
@@ -220,6 +136,7 @@ status selected(const random_rows<T, Number>& p, const select_options& options, 
   const auto size = static_cast<std::int64_t>(p.data.size());
   const Number* const k_each = p.k_each.empty() ? nullptr : p.k_each.data();
   const index_map map = p.names.empty() ? index_map() : index_map(p.names.data(), p.named_of_input);
+  const element_mask mask{p.mask.empty() ? nullptr : p.mask.data(), p.mask_pitch};
   if (p.segments) {
     return run(row_segments<T, Number>{.data = p.data.data(),
                                        .elements = size,
@@ -228,7 +145,8 @@ status selected(const random_rows<T, Number>& p, const select_options& options, 
                                        .offsets = p.offsets.data(),
                                        .fill = p.fill,
                                        .k_each = k_each,
-                                       .map = map});
+                                       .map = map,
+                                       .mask = mask});
   }
   return run(ragged_rows<T, Number>{.data = p.data.data(),
                                     .q = p.q,
@@ -239,7 +157,8 @@ status selected(const random_rows<T, Number>& p, const select_options& options, 
                                     .elements = size,
                                     .fill = p.fill,
                                     .k_each = k_each,
-                                    .map = map});
+                                    .map = map,
+                                    .mask = mask});
 }
 
 // Row r of an answer of k a row; empty if there is no such answer.
@@ -260,12 +179,16 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
   const status done = selected(p, options, where, values, indices);
   if (!done.ok()) return done.message;
   for (std::int64_t r = 0; r < p.q; ++r) {
-    unname(p, r, indices);
-    std::string wrong = wrong_row<T, Index>(p.row(r), p.wanted(r), p.fill, options,
+    const auto places = p.admitted(r);
+    std::vector<T> row;
+    for (const std::int64_t j : places) row.push_back(p.row(r)[static_cast<std::size_t>(j)]);
+    unname(p, r, places, indices);
+    std::string wrong = wrong_row<T, Index>(row, p.wanted(r), p.fill, options,
                                             answer_of(values, r, p.k), answer_of(indices, r, p.k));
     if (!wrong.empty()) {
       return wrong + " in row " + std::to_string(r) + " of n = " + std::to_string(p.n) +
-             ", k = " + std::to_string(p.k) + ", length " + std::to_string(p.row(r).size());
+             ", k = " + std::to_string(p.k) + ", length " + std::to_string(p.row(r).size()) +
+             (p.mask.empty() ? "" : ", masked");
     }
   }
   return {};
@@ -325,6 +248,39 @@ TEST(RaggedRows, OfOtherLengthsShareAPlan) {
   EXPECT_EQ(select(plan, equal, values, indices, memory).code, status_code::invalid);
 }
 
+// More rows than are gathered at a time, and rows that several blocks gather.
+TEST(RaggedRows, UnderAMaskAreGatheredInParts) {
+  std::mt19937 random(7);
+  for (const auto& [q, n] : {std::pair<std::int64_t, std::int64_t>{300, 400}, {2, 40000}}) {
+    std::vector<float> data(static_cast<std::size_t>(q * n));
+    for (float& x : data) x = static_cast<float>(random() % 100'000);
+    const std::int64_t pitch = (n + 31) / 32;
+    std::vector<std::uint32_t> mask(static_cast<std::size_t>(q * pitch));
+    for (auto& word : mask) word = static_cast<std::uint32_t>(random() & random());
+    const ragged_rows<float> rows{
+        .data = data.data(), .q = q, .n = n, .mask = {mask.data(), pitch}};
+    constexpr std::int64_t k = 20;
+    for (const place& where : {place::cpu(2), detail::place_access::fibers()}) {
+      std::vector<float> values(static_cast<std::size_t>(q * k));
+      std::vector<std::int32_t> indices(values.size());
+      std::vector<std::byte> memory(select_workspace<std::int32_t>(rows, k, where));
+      ASSERT_TRUE(select(rows, k, values, indices, memory, where).ok());
+      for (std::int64_t r = 0; r < q; ++r) {
+        std::vector<float> left;
+        for (std::int64_t j = 0; j < n; ++j) {
+          const auto word = static_cast<std::size_t>(r * pitch + j / 32);
+          if ((mask[word] >> j % 32 & 1U) != 0)
+            left.push_back(data[static_cast<std::size_t>(r * n + j)]);
+        }
+        std::ranges::sort(left);
+        auto found = std::span(values).subspan(static_cast<std::size_t>(r * k), k);
+        std::ranges::sort(found);
+        ASSERT_TRUE(std::ranges::equal(found, std::span(left).first(k))) << "row " << r;
+      }
+    }
+  }
+}
+
 TEST(RaggedRows, OfWrongCallsSayWhatIsWrong) {
   std::vector<float> data(100), values(4);
   std::vector<std::int32_t> lengths = {50, 3}, indices(4);
@@ -347,6 +303,17 @@ TEST(RaggedRows, OfWrongCallsSayWhatIsWrong) {
   EXPECT_THAT(message(rows, 2), HasSubstr("the map has numbers of 64 bits"));
   rows.map = static_cast<const std::int32_t*>(nullptr);
   EXPECT_THAT(message(rows, 2), HasSubstr("rows.map is null"));
+  rows.map = {};
+  const std::vector<std::uint32_t> mask(2 * 1);
+  rows.mask = {mask.data(), 1};
+  EXPECT_THAT(message(rows, 2), HasSubstr("rows of n = 50 need at least 2"));
+  const row_segments<float, std::int32_t> parts{.data = data.data(),
+                                                .elements = 100,
+                                                .q = 2,
+                                                .n = 50,
+                                                .offsets = lengths.data(),
+                                                .mask = {mask.data(), 1}};
+  EXPECT_THAT(select(parts, 2, values, indices).message, HasSubstr("segments take one mask"));
   const row_segments<float, std::int32_t> none{
       .data = data.data(), .elements = 100, .q = 2, .n = 50, .offsets = nullptr};
   EXPECT_THAT(select(none, 2, values, indices).message, HasSubstr("rows.offsets is null"));
