@@ -22,6 +22,17 @@ std::int64_t bytes_at_once(const device& where) {
   return std::int64_t{where.multiprocessors} * where.resident_threads * 1024;
 }
 
+// Rows that are gathered at a time, in parts of equal size. Each thread of a host has one, at
+// least: members give it a row.
+std::int64_t rows_at_once(const problem& member, const device& where) {
+  const auto element = static_cast<std::int64_t>(size_of(member.type) + size_of(member.map));
+  const std::int64_t row = member.pitch * element + std::int64_t{sizeof(std::int32_t)};
+  const std::int64_t least = where.kind == executor_kind::cpu ? where.threads : 1;
+  const std::int64_t most = std::min(std::max(bytes_at_once(where) / row, least), member.q);
+  const std::int64_t parts = (member.q + most - 1) / most;
+  return (member.q + parts - 1) / parts;
+}
+
 // Gathers one row in order; returns how many elements the mask admits. `indices`: null if none are
 // wanted.
 template <class T, class Index>
@@ -118,10 +129,7 @@ problem gathered(const problem& p, const device& where) {
     m.map = p.map != row_numbers::none ? p.map : row_numbers::int32;
     m.map_of_input = true;
   }
-  const std::int64_t row =
-      m.pitch * static_cast<std::int64_t>(size_of(m.type) + size_of(m.map)) + 4;
-  m.q = std::clamp<std::int64_t>(bytes_at_once(where) / row, 1, p.q);
-  m.q = (p.q + (p.q + m.q - 1) / m.q - 1) / ((p.q + m.q - 1) / m.q);  // parts of equal size
+  m.q = rows_at_once(m, where);
   return m;
 }
 

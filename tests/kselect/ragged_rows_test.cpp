@@ -251,7 +251,7 @@ TEST(RaggedRows, OfOtherLengthsShareAPlan) {
 // More rows than are gathered at a time, and rows that several blocks gather.
 TEST(RaggedRows, UnderAMaskAreGatheredInParts) {
   std::mt19937 random(7);
-  for (const auto& [q, n] : {std::pair<std::int64_t, std::int64_t>{300, 400}, {2, 40000}}) {
+  for (const auto& [q, n] : {std::pair<std::int64_t, std::int64_t>{1500, 400}, {2, 40000}}) {
     std::vector<float> data(static_cast<std::size_t>(q * n));
     for (float& x : data) x = static_cast<float>(random() % 100'000);
     const std::int64_t pitch = (n + 31) / 32;
