@@ -27,7 +27,8 @@ constexpr std::int64_t piece_bytes = 64 << 20;
 
 // Options of both forms. A vector is a row of `dimension` components.
 struct generate_arguments {
-  std::string output, distribution = "uniform", dtype = "float32", lengths, lengths_output;
+  std::string output, distribution = "uniform", dtype = "float32";
+  std::string lengths, lengths_output, mask, mask_output;
   std::int64_t count = 0, dimension = 0, k = 1, first = 0;
   std::uint64_t seed = 1;
   int threads = 0;
@@ -59,8 +60,10 @@ workload workload_of(const generate_arguments& o) {
   return w;
 }
 
-std::array<named_file, 2> outputs_of(const generate_arguments& o) {
-  return {{{"--output", o.output, true}, {"--lengths-output", o.lengths_output, true}}};
+std::array<named_file, 3> outputs_of(const generate_arguments& o) {
+  return {{{"--output", o.output, true},
+           {"--lengths-output", o.lengths_output, true},
+           {"--mask-output", o.mask_output, true}}};
 }
 
 // Writes one piece while the next is made.
@@ -120,11 +123,42 @@ void write_lengths(const workload& w, const generate_arguments& o) {
   file.commit();
 }
 
+// Writes the mask that these rows have in a sweep with this value of `masks`: a byte for each bit.
+void write_mask(const workload& w, const generate_arguments& o) {
+  if (o.mask.empty() != o.mask_output.empty()) {
+    throw error(failure::usage, "--mask and --mask-output go together");
+  }
+  if (o.mask.empty()) return;
+  const auto mask = parse_drawn_mask(o.mask);
+  if (!mask || mask->kind == mask_bits::none) {
+    throw error(failure::usage,
+                fmt::format("--mask '{}' is not columns(SHARE) or elements(SHARE), with a share "
+                            "of more than 0 and at most 1",
+                            o.mask));
+  }
+  if (o.first != 0) throw error(failure::usage, "--mask is for all rows; leave --first out");
+  const std::vector<std::uint32_t> words = make_mask(*mask, w.n, o.count, w.seed);
+  const bool shared = mask->kind == mask_bits::columns;
+  const std::int64_t rows = shared ? 1 : o.count;
+  const std::array shape{rows, w.n};
+  npy_writer file(o.mask_output, element_type::uint8, std::span(shape).subspan(shared ? 1 : 0));
+  std::vector<std::byte> row(static_cast<std::size_t>(w.n));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::uint32_t* const bits = words.data() + r * words_of_mask(w.n);
+    for (std::int64_t j = 0; j < w.n; ++j) {
+      row[static_cast<std::size_t>(j)] = static_cast<std::byte>(bits[j / 32] >> j % 32 & 1U);
+    }
+    file.append(row);
+  }
+  file.commit();
+}
+
 int generate_rows_of_sweep(const generate_arguments& o) {
   const workload w = workload_of(o);
   if (w.k > w.n) throw error(failure::usage, fmt::format("--k {} is more than --n {}", w.k, w.n));
   const job_files held({}, outputs_of(o));
   write_lengths(w, o);
+  write_mask(w, o);
   write_rows(w, o);
   say_beside(outputs_of(o),
              fmt::format("{}: rows {} to {} of n = {}, {}, {}, seed {}\n", output_name(o.output),
@@ -157,6 +191,12 @@ void add_rows(CLI::App& generate, action& chosen) {
                    "lengths of the rows, as in a config, e.g. two_sizes(0.1)")
       ->type_name("NAME");
   command->add_option("--lengths-output", o->lengths_output, "where these go: int32 (.npy)")
+      ->type_name("FILE");
+  command->add_option("--mask", o->mask, "mask of the rows, as in a config, e.g. elements(0.1)")
+      ->type_name("NAME");
+  command
+      ->add_option("--mask-output", o->mask_output,
+                   "where it goes: uint8 (.npy), 1 where an element is admitted, n or Q x n")
       ->type_name("FILE");
   command->add_option("--seed", o->seed, "as in a config")->capture_default_str();
   option_output(*command, "--output", o->output, "the rows; - is standard output")->required();

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from peers import from_checkout, ragged_calls, recorded
+from peers import from_checkout, masked_calls, ragged_calls, recorded
 from peers.machine import processor
 from peers.torch_topk import TorchTopk
 
@@ -38,6 +38,7 @@ class Rival:
     ragged: ragged_calls.Call | None = None  # of rows of lengths of their own
     has_values: bool = True  # whether `call` gives values
     ragged_has_values: bool = False
+    masked: masked_calls.Call | None = None  # of rows with a mask
 
     def machine(self) -> str:
         """Return the model name of the processor or GPU."""
@@ -51,21 +52,23 @@ class Rival:
         """Return the whole input in the device's memory; rows of bfloat16 are given as their bits."""
         return self.memory.typed(rows, dtype)
 
-    def payloads(self, is_ragged: bool) -> Sequence[str]:
+    def payloads(self, problem: Any) -> Sequence[str]:
         """Return what it can answer. Values that a problem does not ask for are left out of the proof."""
-        has_values = self.ragged_has_values if is_ragged else self.has_values
+        has_values = bool(problem.mask) or (self.ragged_has_values if problem.lengths else self.has_values)
         return ("values_and_indices", "indices") if has_values else ("indices",)
 
-    def select(self, rows: Any, record: Any, lengths: Any = None) -> Any:
-        """Call the library once. `lengths`: of ragged rows, else None."""
+    def select(self, rows: Any, record: Any, lengths: Any = None, left_out: Any = None) -> Any:
+        """Call the library once. `lengths`: of ragged rows, else None. `left_out`: by a mask, else None."""
         largest = record.direction == "largest"
+        if left_out is not None:
+            return self.masked(rows, left_out, record.k, largest)
         if lengths is None:
             return self.call(rows, record.k, largest)
         return self.ragged(rows, lengths, record.k, largest)
 
-    def timed(self, rows: Any, record: Any, lengths: Any = None) -> tuple[Any, float]:
+    def timed(self, rows: Any, record: Any, lengths: Any = None, left_out: Any = None) -> tuple[Any, float]:
         """Call it once; return its answer and the time in ns."""
-        return self.memory.timed_call(lambda: self.select(rows, record, lengths))
+        return self.memory.timed_call(lambda: self.select(rows, record, lengths, left_out))
 
     def on_host(self, answer: Any, wanted: str = "values_and_indices") -> tuple[np.ndarray | None, np.ndarray]:
         """Return values, unless indices alone are wanted, and indices in host memory.
@@ -237,6 +240,7 @@ class _Known:
     ragged: Callable[[ModuleType], ragged_calls.Call] | None = None
     has_values: bool = True
     ragged_has_values: bool = False
+    masked: Callable[[ModuleType], masked_calls.Call] | None = None
 
 
 def _of_ragged(make: Callable[[ModuleType], ragged_calls.Call]) -> Callable[[ModuleType], Call]:
@@ -246,10 +250,12 @@ def _of_ragged(make: Callable[[ModuleType], ragged_calls.Call]) -> Callable[[Mod
 
 KNOWN = (
     _Known("numpy-argpartition", "cpu", "numpy", "numpy", numpy_argpartition,
-           "numpy.argpartition", FLOATS, ragged=ragged_calls.numpy_masked, ragged_has_values=True),
-    _Known("torch-cpu-topk", "cpu", "torch", "torch", torch_on_host, "torch.topk", FLOATS),
+           "numpy.argpartition", FLOATS, ragged=ragged_calls.numpy_masked, ragged_has_values=True,
+           masked=masked_calls.numpy_masked),
+    _Known("torch-cpu-topk", "cpu", "torch", "torch", torch_on_host, "torch.topk", FLOATS,
+           masked=masked_calls.torch_masked_on_host),
     _Known("torch-topk", "cuda", "torch", "torch", torch_topk, "torch.topk", (*FLOATS, "bfloat16"),
-           ragged=ragged_calls.torch_masked, ragged_has_values=True),
+           ragged=ragged_calls.torch_masked, ragged_has_values=True, masked=masked_calls.torch_masked),
     _Known("raft-python", "cuda", "pylibraft", "pylibraft.matrix", raft_select_k,
            "pylibraft.matrix.select_k"),
     _Known("flashinfer-top-k", "cuda", "flashinfer-python", "flashinfer", flashinfer_top_k,
@@ -340,6 +346,7 @@ def _installed(k: _Known, memory: Any) -> Rival:
     return Rival(
         facts, call, memory, k.dtypes, k.directions, k.excluded,
         ragged=ragged, has_values=k.has_values, ragged_has_values=k.ragged_has_values,
+        masked=k.masked(module) if k.masked else None,
     )  # fmt: skip
 
 

@@ -14,17 +14,22 @@ import numpy as np
 Call = Callable[[Any, Any, int, bool], Any]
 
 
+def numpy_in_order(numpy: ModuleType, rows: Any, k: int, largest: bool) -> Any:
+    """numpy.argpartition of rows, whose answer is then sorted."""
+    keys = -rows if largest else rows
+    chosen = numpy.argpartition(keys, k - 1, axis=1)[:, :k]
+    order = numpy.argsort(numpy.take_along_axis(keys, chosen, 1), axis=1)
+    indices = numpy.take_along_axis(chosen, order, 1)
+    return numpy.take_along_axis(rows, indices, 1), indices
+
+
 def numpy_masked(numpy: ModuleType) -> Call:
     """numpy.argpartition of masked rows, whose answer is then sorted, so that what fills a row is behind its elements."""
 
     def call(rows: Any, lengths: Any, k: int, largest: bool) -> Any:
         worst = rows.dtype.type(-numpy.inf if largest else numpy.inf)
         masked = numpy.where(numpy.arange(rows.shape[1]) < lengths[:, None], rows, worst)
-        keys = -masked if largest else masked
-        chosen = numpy.argpartition(keys, k - 1, axis=1)[:, :k]
-        order = numpy.argsort(numpy.take_along_axis(keys, chosen, 1), axis=1)
-        indices = numpy.take_along_axis(chosen, order, 1)
-        values = numpy.take_along_axis(masked, indices, 1)
+        values, indices = numpy_in_order(numpy, masked, k, largest)
         return values, numpy.where(numpy.arange(k) < lengths[:, None], indices, -1)
 
     return call

@@ -76,6 +76,8 @@ def why_not(record: Record) -> str:
         return f"distribution {record.workload} is not asked for here"
     if record.lengths:
         return "rows of lengths of their own are not asked for here"
+    if record.mask:
+        return "masks are not asked for here"
     if record.payload != "values_and_indices":
         return f"payload {record.payload} is not supported"
     if record.dtype not in ("float32", "float64"):
@@ -160,7 +162,8 @@ def line(
 ) -> str:
     """Return an outcome's line for runs.jsonl; `elapsed` in seconds, samples in ns."""
     facts, problem = peer.facts, _problem_of(record)
-    source_hash = _source_hash(facts.file, *(["peers/ragged_calls.py"] if record.lengths else []))
+    calls = ["peers/ragged_calls.py"] * bool(record.lengths or record.mask) + ["peers/masked_calls.py"] * bool(record.mask)
+    source_hash = _source_hash(facts.file, *calls)
     identity = json.dumps([problem, facts.source, source_hash], sort_keys=True)
     value = {
         "schema": SCHEMA,
@@ -198,7 +201,7 @@ def _problem_of(record: Record) -> dict[str, Any]:
         "index": "int64", "direction": record.direction, "payload": record.payload,
         "layout": "row_major", "pitch": 0, "distribution": record.workload, "seed": record.seed,
     }  # fmt: skip
-    return problem | ({"lengths": record.lengths} if record.lengths else {})
+    return problem | {name: value for name in ("lengths", "mask") if (value := getattr(record, name))}
 
 
 def _source_hash(*adapters: str) -> str:

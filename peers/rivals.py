@@ -41,8 +41,9 @@ from plots.errors import PlotError
 _TITLE = re.compile(
     r"(?P<dtype>\w+)/(?P<direction>smallest|largest)/Q=(?P<q>\d+)/n=(?P<n>\d+)/k=(?P<k>\d+)/"
     r"(?P<payload>\w+)(?P<index>(?::int64)?)/(?P<layout>\w+)(?P<more>\S*?)/(?P<workload>\w+(?:\([^)]*\))?)#"
-    r"(?P<seed>\d+)(?:/(?P<lengths>\w+(?:\([^)]*\))?))?"
+    r"(?P<seed>\d+)(?:/(?P<lengths>(?!columns|elements)\w+(?:\([^)]*\))?))?(?:/(?P<mask>(?:columns|elements)\([^)]*\)))?"
 )
+_PLACES = re.compile(r"/lengths:int32|/mask:columns|/mask:elements:pitch=\d+")  # whose values end a title
 _PARTS = "parts"  # folder of what a run is made from, until it is complete
 _BROKE = "it broke the GPU's context: "
 _MOST_BREAKS = 2  # by one rival, each of which costs a new process
@@ -70,11 +71,12 @@ def problems_of(listing: str) -> dict[str, Any]:
     """Return the problems of `kselect run --dry-run` by title, with the members that a record has."""
     found: dict[str, Any] = {}
     for match in _TITLE.finditer(listing):
-        if more := match["index"] + match["more"].replace("/lengths:int32", ""):
+        if more := match["index"] + _PLACES.sub("", match["more"]):
             raise SystemExit(f"peers.rivals: {match[0]}: {more[1:]} is not asked for here; leave such cells out by --filter")
         sizes = {name: int(match[name]) for name in ("n", "q", "k", "seed")}
         words = {name: match[name] for name in ("dtype", "direction", "payload", "layout", "workload")}
-        found.setdefault(match[0], SimpleNamespace(**words, **sizes, lengths=match["lengths"] or ""))
+        places = {name: match[name] or "" for name in ("lengths", "mask")}
+        found.setdefault(match[0], SimpleNamespace(**words, **sizes, **places))
     return found
 
 
@@ -95,7 +97,13 @@ def why_not(rival: Rival, problem: Any) -> str:
         return f"lengths {problem.lengths} are not asked for here"
     if problem.lengths and problem.workload.startswith("inf_fraction"):
         return "masks stand for lengths here, by infinities, which rows then must not have"
-    if problem.payload not in rival.payloads(bool(problem.lengths)):
+    if problem.mask and rival.masked is None:
+        return "masks are not supported"
+    if problem.mask and problem.lengths:
+        return "masks of rows of lengths of their own are not asked for here"
+    if problem.mask and problem.workload.startswith("inf_fraction"):
+        return "infinities stand for what a mask leaves out here, so rows must not have them"
+    if problem.payload not in rival.payloads(problem):
         return f"payload {problem.payload} is not supported"
     if problem.dtype not in rival.dtypes:
         return f"dtype {problem.dtype} is not supported"
@@ -130,6 +138,8 @@ def _measured(
     given = (rows, problem)
     if problem.lengths:
         given = (rows, problem, taking[0].rows(np.load(program.lengths_beside(file)), "int32"))
+    if problem.mask:
+        given = (rows, problem, None, taking[0].rows(np.load(program.mask_beside(file)) == 0, "bool"))
     outcomes: dict[str, tuple[str, str, list[float]]] = {}
     _prove_all(file, problem, {r: _tried(r, lambda r=r: r.select(*given), outcomes) for r in taking}, outcomes)
     left = [rival for rival in taking if rival.facts.name not in outcomes]
@@ -156,7 +166,7 @@ def _prove_all(
     """Prove the answers at the same time; what is wrong with one is its rival's outcome. None: it has an outcome."""
     facts = {
         "largest": problem.direction == "largest", "bfloat16": problem.dtype == "bfloat16",
-        "ragged": bool(problem.lengths),
+        "ragged": bool(problem.lengths), "masked": bool(problem.mask),
     }  # fmt: skip
     with ThreadPoolExecutor(max_workers=max(1, (os.cpu_count() or 1) // 2)) as pool:
         proofs: dict[str, Future[str | None]] = {}
@@ -258,14 +268,20 @@ def _done(journal: Path) -> tuple[set[tuple[str, str]], dict[str, int]]:
     for line in whole.splitlines():
         value = json.loads(line)
         p, name = value["problem"], value["algorithm"]["name"]
-        title = (
-            f"{p['dtype']}/{p['direction']}/Q={p['q']}/n={p['n']}/k={p['k']}/{p['payload']}/{p['layout']}/"
-            f"{'lengths:int32/' if 'lengths' in p else ''}{p['distribution']}#{p['seed']}"
-            f"{'/' + p['lengths'] if 'lengths' in p else ''}"
-        )
-        found.add((title, name))
+        found.add((_title_of(p), name))
         breaks[name] = breaks.get(name, 0) + value["reason"].startswith(_BROKE)
     return found, breaks
+
+
+def _title_of(p: dict[str, Any]) -> str:
+    """Return the title that a plan gives the problem of a record."""
+    mask = p.get("mask", "")
+    bits = f"/mask:elements:pitch={(p['n'] + 31) // 32}" if mask.startswith("elements") else "/mask:columns" if mask else ""
+    return (
+        f"{p['dtype']}/{p['direction']}/Q={p['q']}/n={p['n']}/k={p['k']}/{p['payload']}/{p['layout']}"
+        f"{'/lengths:int32' if 'lengths' in p else ''}{bits}/{p['distribution']}#{p['seed']}"
+        f"{'/' + p['lengths'] if 'lengths' in p else ''}{'/' + mask if mask else ''}"
+    )
 
 
 def _join(parts: Path, out: Path, rivals: Sequence[Rival]) -> None:

@@ -39,7 +39,7 @@ def listed(config: Path) -> list[Any]:
     return [
         SimpleNamespace(
             n=n, q=q, k=k, dtype=dtype, direction=direction, workload="uniform",
-            payload="values_and_indices", seed=value.get("seed", 42), lengths="",
+            payload="values_and_indices", seed=value.get("seed", 42), lengths="", mask="",
         )
         for dtype in _several(axes.get("dtype", "float32"))
         for n, q, k in shapes

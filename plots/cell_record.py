@@ -107,6 +107,7 @@ class Record:
     multiprocessors: int = 0  # that the cell was confined to; 0: all of the GPU's
     stages: tuple[Stage, ...] = ()  # of a search; () of a selection
     lengths: str = ""  # of ragged rows, as "zipf(1)"; "" of equal rows
+    mask: str = ""  # as "columns(0.5)"; "" if all elements may be selected
 
     @property
     def data_sets(self) -> int | None:

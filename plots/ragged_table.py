@@ -49,7 +49,7 @@ def _time_of_a_byte(record: Record) -> float:
 def _kind(record: Record) -> tuple[object, ...]:
     """Return what a cell and its counterpart share."""
     return (record.algorithm, record.executor, record.q, record.k, record.dtype, record.index, record.direction,
-            record.payload, record.distribution, record.threads)  # fmt: skip
+            record.payload, record.distribution, record.mask, record.threads)  # fmt: skip
 
 
 def pairs_of(records: Sequence[Record]) -> list[Pair]:

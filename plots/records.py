@@ -181,7 +181,7 @@ def _problem(value: dict[str, Any], where: str) -> dict[str, Any]:
     found = {name: _member(value, f"problem.{name}", str, where) for name in names}
     if _member(value, "input.kind", str, where) != "generated":
         found["distribution"] = ""
-    found["lengths"] = str(value["problem"].get("lengths", ""))
+    found |= {name: str(value["problem"].get(name, "")) for name in ("lengths", "mask")}
     whole = {name: _member(value, f"problem.{name}", int, where) for name in ("pitch", "seed")}
     return {**found, **whole, **{name: size(name) for name in ("n", "q", "k")}}
 

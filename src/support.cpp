@@ -47,13 +47,13 @@ std::string excluded(const algorithm& entry, const problem& p, const device& whe
   if (!entry.missing.empty()) return std::string(entry.missing);
   if (!entry.executors.contains(where.kind)) return lacks("executor", where.kind);
   if (!entry.dtypes.contains(p.type)) return lacks("dtype", p.type);
+  if (p.mask != mask_bits::none && !entry.masks) return "masks are not supported";
   if (std::string reason = p.ragged() ? excluded_ragged(entry, p, where) : ""; !reason.empty()) {
     return reason;
   }
   if (p.map != row_numbers::none && !entry.maps) {
     return "names of elements by a map are not supported";
   }
-  if (p.mask != mask_bits::none && !entry.masks) return "masks are not supported";
   if (std::string reason = excluded_nan(entry, p); !reason.empty()) return reason;
   if (!entry.payloads.contains(p.payload)) return lacks("payload", p.payload);
   if (!entry.layouts.contains(p.layout)) return lacks("layout", p.layout);

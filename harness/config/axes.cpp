@@ -25,6 +25,7 @@ std::string shown(const sweep_axes::shape& value) {
 }
 std::string shown(const distribution& value) { return to_string(value); }
 std::string shown(const row_lengths& value) { return to_string(value); }
+std::string shown(const drawn_mask& value) { return to_string(value); }
 template <named_enum Enum>
 std::string shown(Enum value) {
   return std::string(to_string(value));
@@ -147,6 +148,28 @@ void read_row_lengths(const node& axes, std::vector<row_lengths>& values) {
   }
 }
 
+void read_masks(const node& axes, std::vector<drawn_mask>& values) {
+  const auto axis = axes.optional("masks");
+  if (!axis) return;
+  values.clear();
+  for (const node& entry : axis->list_or_single()) {
+    const std::string& text = entry.string();
+    if (const auto parsed = parse_drawn_mask(text)) {
+      append_unique(values, *parsed, entry);
+      continue;
+    }
+    std::vector<std::string_view> valid;
+    for (const auto& each : names<mask_bits>) valid.push_back(each.name);
+    const std::string_view kind = std::string_view(text).substr(0, text.find('('));
+    if (std::ranges::find(valid, kind) == valid.end()) entry.fail_unknown("mask", kind, valid);
+    entry.fail(kind == to_string(mask_bits::none)
+                   ? fmt::format("{}: none takes no share", in_quotes(text))
+                   : fmt::format("{}: {} takes the share of elements that are admitted, more than "
+                                 "0 and at most 1, as {}(0.1)",
+                                 in_quotes(text), kind, kind));
+  }
+}
+
 void read_selection_axes(const node& axes, rows_origin from, sweep_axes& parsed) {
   read_enum_axis(axes, "dtype", parsed.types);
   if (from == rows_origin::dataset && parsed.types != std::vector{dtype::float32}) {
@@ -157,6 +180,7 @@ void read_selection_axes(const node& axes, rows_origin from, sweep_axes& parsed)
   read_enum_axis(axes, "layout", parsed.layouts);
   read_enum_axis(axes, "index", parsed.indices);
   read_row_lengths(axes, parsed.row_lengths);
+  read_masks(axes, parsed.masks);
   read_enum_axis(axes, "nan", parsed.nans);
 }
 
@@ -212,7 +236,7 @@ void check_count(const node& axes, const sweep_axes& parsed) {
         std::max<std::size_t>(parsed.k.size(), 1), std::max<std::size_t>(parsed.shapes.size(), 1),
         parsed.types.size(), parsed.payloads.size(), parsed.directions.size(),
         parsed.layouts.size(), parsed.indices.size(), parsed.distributions.size(),
-        parsed.row_lengths.size(), parsed.nans.size(), own_settings(parsed)}) {
+        parsed.row_lengths.size(), parsed.masks.size(), parsed.nans.size(), own_settings(parsed)}) {
     count *= static_cast<std::int64_t>(values);
     if (count > largest_sweep) {
       axes.fail(
@@ -233,7 +257,8 @@ void read_enum(const node& where, std::string_view key, std::optional<Enum>& val
 sweep_axes parse_axes(const node& axes, rows_origin from, const task* of) {
   std::vector<std::string_view> keys = {"n", "q", "n_times_q", "k", "shapes"};
   if (of == nullptr) {
-    keys.insert(keys.end(), {"dtype", "payload", "direction", "layout", "index", "lengths", "nan"});
+    keys.insert(keys.end(),
+                {"dtype", "payload", "direction", "layout", "index", "lengths", "masks", "nan"});
   } else {
     for (const task_axis& own : of->axes()) keys.push_back(own.name);
   }

@@ -159,7 +159,7 @@ void combinations::check_size(const workload& p) const {
          fmt::format("n * q is beyond 2^56 at {}; add a constraint such as \"n*q <= 2^32\"",
                      shape_of(p)));
   }
-  if (p.ragged() && p.n > std::numeric_limits<std::int32_t>::max()) {
+  if (p.lengths != row_numbers::none && p.n > std::numeric_limits<std::int32_t>::max()) {
     fail(config_, "/axes/lengths",
          fmt::format("n is beyond 2^31 - 1 at {}, and lengths are int32; add the constraint "
                      "\"n < 2^31\"",
@@ -275,7 +275,7 @@ bool combinations::walk::advance() {
   }
   const bool last_row = wraps(row_number_, all_.rows());
   row_ = all_.row(row_number_);
-  return !last_row || !wraps(layout_, axes.layouts.size()) ||
+  return !last_row || !wraps(layout_, axes.layouts.size()) || !wraps(mask_, axes.masks.size()) ||
          !wraps(row_lengths_, axes.row_lengths.size()) || !wraps(nan_, axes.nans.size()) ||
          !wraps(distribution_, axes.distributions.size()) || !wraps(type_, axes.types.size());
 }
@@ -290,6 +290,7 @@ const workload* combinations::walk::next() {
     at_.layout = axes.layouts[layout_];
     at_.n = row_.n;
     at_.q = row_.q;
+    at_.give_mask(axes.masks[mask_]);
     at_.direction = axes.directions[direction_];
     at_.payload = axes.payloads[payload_];
     at_.index = all_.indices(at_.payload)[index_];

@@ -61,7 +61,7 @@ class combinations {
     bool begun_ = false;
     rows_to_try row_;
     std::int64_t row_number_ = 0;
-    std::size_t type_ = 0, row_lengths_ = 0, nan_ = 0, distribution_ = 0, layout_ = 0,
+    std::size_t type_ = 0, row_lengths_ = 0, mask_ = 0, nan_ = 0, distribution_ = 0, layout_ = 0,
                 direction_ = 0, payload_ = 0, index_ = 0, k_ = 0;
   };
 

@@ -26,6 +26,7 @@
 #include "harness/harness.hpp"
 #include "harness/task/task.hpp"
 #include "harness/workload/distribution.hpp"
+#include "harness/workload/drawn_mask.hpp"
 #include "harness/workload/row_lengths.hpp"
 #include "kselect/algorithm.hpp"
 #include "kselect/problem.hpp"
@@ -61,6 +62,7 @@ struct sweep_axes {
   std::vector<index_type> indices{problem{}.index};
   std::vector<harness::distribution> distributions{harness::distribution{}};
   std::vector<harness::row_lengths> row_lengths{harness::row_lengths{}};
+  std::vector<drawn_mask> masks{drawn_mask{}};
   std::vector<nan_order> nans{problem{}.nan};
   std::vector<axis_values> own;  // of the task, in its order; empty for selection
 

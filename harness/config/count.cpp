@@ -255,7 +255,7 @@ void for_each_setting(const combinations& all, const Visit& visit) {
           p.payload = payload;
           for (const auto index : all.indices(payload)) {
             p.index = index;
-            const std::size_t same = axes.row_lengths.size() * axes.nans.size();
+            const std::size_t same = axes.row_lengths.size() * axes.masks.size() * axes.nans.size();
             for (std::size_t i = 0; i < same; ++i) visit(p);
           }
         }

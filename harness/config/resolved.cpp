@@ -18,6 +18,7 @@ json to_json(const row_lengths& value) {
   if (value.kind == length_kind::file) return {{"file", value.from->written}};
   return to_string(value);
 }
+json to_json(const drawn_mask& value) { return to_string(value); }
 template <named_enum Enum>
 json to_json(Enum value) {
   return to_string(value);
@@ -51,8 +52,9 @@ json axes_json(const sweep_config& config) {
     out["direction"] = list_of(axes.directions);
     out["layout"] = list_of(axes.layouts);
     out["index"] = list_of(axes.indices);
-    // Records of equal rows, and of the total order, are older than these axes.
+    // Records of equal rows, without masks, and of the total order are older than these axes.
     if (axes.row_lengths != sweep_axes{}.row_lengths) out["lengths"] = list_of(axes.row_lengths);
+    if (axes.masks != sweep_axes{}.masks) out["masks"] = list_of(axes.masks);
     if (axes.nans != sweep_axes{}.nans) out["nan"] = list_of(axes.nans);
   }
   for (const axis_values& own : axes.own) {

@@ -5,13 +5,13 @@
 namespace kselect::harness {
 namespace {
 
-// The most bytes that a cell needs at once: rows, what they are made of, outputs with their host
-// copies, workspace.
+// The most bytes that a cell needs at once: rows, what they are made of, a mask and outputs with
+// their host copies, workspace.
 std::size_t bytes_needed(const cell& c, const input_source& input, const call_plan& plan) {
   const algorithm& entry = *c.entry->algorithm;
-  const problem& p = c.problem;
-  const std::size_t outputs = 2 * (p.values_bytes() + p.indices_bytes());
-  return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + outputs + plan.workspace() +
+  const workload& p = c.problem;
+  const std::size_t copied = 2 * (p.values_bytes() + p.indices_bytes() + p.mask_bytes());
+  return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + copied + plan.workspace() +
          input.bytes_to_fill(c.problem);
 }
 

@@ -31,7 +31,8 @@ json problem_json(const cell& c) {
                   {"pitch", p.pitch},
                   {"distribution", to_string(p.distribution)},
                   {"seed", p.seed}};
-  if (p.ragged()) problem["lengths"] = to_string(p.row_lengths);
+  if (p.lengths != row_numbers::none) problem["lengths"] = to_string(p.row_lengths);
+  if (p.mask != mask_bits::none) problem["mask"] = to_string(p.drawn_mask);
   if (p.nan != nan_order::total_order) problem["nan"] = to_string(p.nan);
   for (const setting& s : c.of_problem) problem[std::string(s.axis)] = to_json(s.value);
   return problem;

@@ -30,7 +30,7 @@ std::optional<counted_work> count_work(const cell& c, std::span<const std::byte>
   const auto place = open_host_backend(executor_kind::fiber, threads, options);
   if (!check_support(*c.entry->algorithm, c.problem, place->description())) return std::nullopt;
   input_rows input(*place, rows);
-  input.give_lengths(c.problem);
+  input.give_places(c.problem);
   trial attempt(*c.entry->algorithm, c.problem, input, *place);
   attempt.prepare();
   if (const status result = attempt.run(); !result.ok()) {

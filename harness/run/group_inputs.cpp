@@ -16,8 +16,10 @@ constexpr double implausible_on_gpu = 1.25, implausible_on_host = 2;
 
 floor_share against_floor(const cell& c, const timing& time, const char* ceiling, double rate) {
   const workload& p = c.problem;
-  const std::size_t rows = static_cast<std::size_t>(elements_of(p)) * size_of(p.type);
-  const std::size_t bytes = rows + p.values_bytes() + p.indices_bytes();
+  const least_input least = least_input_of(p);
+  const std::size_t rows = static_cast<std::size_t>(least.elements) * size_of(p.type);
+  const std::size_t bytes =
+      rows + static_cast<std::size_t>(least.mask_bytes) + p.values_bytes() + p.indices_bytes();
   return {static_cast<std::int64_t>(bytes), ceiling,
           static_cast<double>(bytes) / (time.result.median * 1e-9) / rate};
 }

@@ -78,10 +78,13 @@ void input_rows::give_numbers(const row_places& arrays) {
   }
 }
 
-void input_rows::give_lengths(const workload& p) {
-  if (!p.ragged()) return;
-  const auto lengths = make_lengths(p.row_lengths, p.n, p.q, p.seed);
-  give_numbers({.lengths = std::as_bytes(std::span(lengths)), .starts = {}});
+void input_rows::give_places(const workload& p) {
+  std::vector<std::int32_t> lengths;
+  if (p.lengths != row_numbers::none) lengths = make_lengths(p.row_lengths, p.n, p.q, p.seed);
+  const auto mask = make_mask(p.drawn_mask, p.n, p.q, p.seed);
+  give_numbers({.lengths = std::as_bytes(std::span(lengths)),
+                .starts = {},
+                .mask = std::as_bytes(std::span(mask))});
 }
 
 bool input_rows::unchanged() const {

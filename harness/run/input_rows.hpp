@@ -34,8 +34,8 @@ class input_rows {
 
   // Copies the arrays.
   void give_numbers(const row_places& arrays);
-  // The lengths that a workload draws; none if its rows are equal.
-  void give_lengths(const workload& p);
+  // The lengths and the mask that a workload draws, if it has them.
+  void give_places(const workload& p);
   struct numbers {
     std::vector<std::byte> host;
     device_buffer device;

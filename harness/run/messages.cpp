@@ -22,6 +22,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(measure_policy, warmup, rounds, min_samples, 
                                    multiprocessors)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(generated_vectors, dimension, metric)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(distribution, kind, parameter)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(drawn_mask, kind, share)
 
 namespace {
 
@@ -51,7 +52,8 @@ void from_json(const json& from, row_lengths& l) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(workload, n, q, k, type, index, direction, payload, layout,
-                                   lengths, nan, pitch, distribution, seed, row_lengths)
+                                   lengths, mask, mask_pitch, nan, pitch, distribution, seed,
+                                   row_lengths, drawn_mask)
 
 namespace {
 
@@ -223,8 +225,10 @@ void require_problem(const json& problem) {
   require_named<distribution_kind>(problem.at("distribution"), "kind");
   require_named<row_numbers>(problem, "lengths");
   require_named<length_kind>(problem.at("row_lengths"), "kind");
+  require_named<mask_bits>(problem, "mask");
+  require_named<mask_bits>(problem.at("drawn_mask"), "kind");
   require_named<nan_order>(problem, "nan");
-  for (const char* const size : {"n", "q", "k", "pitch"}) {
+  for (const char* const size : {"n", "q", "k", "pitch", "mask_pitch"}) {
     if (!problem.at(size).is_number_integer() || problem.at(size) < 0) {
       refuse(fmt::format("\"{}\" is {}", size, problem.at(size).dump()));
     }

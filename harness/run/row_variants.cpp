@@ -15,7 +15,7 @@ constexpr double longest_stage_ns = 5e9;
 bool same_rows(const workload& a, const workload& b) {
   return a.n == b.n && a.q == b.q && a.type == b.type && a.layout == b.layout &&
          a.pitch == b.pitch && a.distribution == b.distribution && a.seed == b.seed &&
-         a.row_lengths == b.row_lengths &&
+         a.row_lengths == b.row_lengths && a.drawn_mask == b.drawn_mask &&
          (a.k == b.k || a.distribution.kind != distribution_kind::kth_ties);
 }
 
@@ -55,7 +55,7 @@ std::optional<distance_stage> row_variants::make(row_set& set, int variant) {
     stage = source_.fill(*problem_, rows, variant);
     set.rows = std::make_unique<input_rows>(place_, rows);
   }
-  set.rows->give_lengths(*problem_);
+  set.rows->give_places(*problem_);
   set.variant = variant;
   return stage;
 }

@@ -150,10 +150,12 @@ timed_run trial::time_batch(std::span<const input_rows* const> inputs, int calls
 }
 
 void trial::evict() {
-  const std::array<memory_range, 4> working_set = {
+  const input_rows::numbers& mask = input_->mask();
+  const std::array<memory_range, 5> working_set = {
       memory_range{static_cast<const std::byte*>(buffers().input), input_->bytes()},
       memory_range{values_.data(), values_.bytes}, memory_range{indices_.data(), indices_.bytes},
-      memory_range{workspace_.data(), workspace_.bytes}};
+      memory_range{workspace_.data(), workspace_.bytes},
+      memory_range{mask.device.data(), mask.host.size()}};
   place_.evict(working_set);
 }
 

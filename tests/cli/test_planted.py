@@ -70,6 +70,16 @@ def test_is_caught_and_costs_nobody_else(name, run_planted):
         assert len(records[other]["time"]["rounds"]) == 5
 
 
+def test_an_entry_that_ignores_a_mask_is_caught(run_planted):
+    axes = {"n": 512, "q": 4, "k": 20, "masks": "columns(0.5)"}
+    done, records = run_planted(axes=axes, algorithms=["planted/ignores-mask", "auto"])
+    assert done.returncode == 1, done.stderr
+    bad = records["planted/ignores-mask"]
+    assert (bad["status"], bad["time"]) == ("wrong", None), bad["reason"]
+    assert "the mask admits no element" in bad["reason"]
+    assert records["auto"]["status"] == "ok", records["auto"]["reason"]
+
+
 @pytest.mark.slow
 def test_all_of_them_in_one_group(run_planted):
     done, records = run_planted(algorithms=["planted/*", "cpu/sort"])

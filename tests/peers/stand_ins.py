@@ -42,6 +42,6 @@ def problem(**changes: Any) -> Any:
     """Return a problem as the plan has it."""
     usual = {
         "n": 64, "q": 4, "k": 8, "dtype": "float32", "direction": "smallest", "seed": 42,
-        "payload": "values_and_indices", "layout": "row_major", "workload": "uniform", "lengths": "",
+        "payload": "values_and_indices", "layout": "row_major", "workload": "uniform", "lengths": "", "mask": "",
     }  # fmt: skip
     return SimpleNamespace(**usual | changes)

@@ -181,7 +181,7 @@ def test_both_stand_among_the_rivals(
     commit = from_checkout.state_of(named["rtopk"])
     assert rival.facts.source == f"https://github.com/xiexi51/RTopK {commit}, rtopk_kernel, exact"
     usual: dict[str, Any] = {
-        "n": 64, "q": 4, "k": 8, "dtype": "float32", "direction": "largest", "layout": "row_major", "lengths": "",
+        "n": 64, "q": 4, "k": 8, "dtype": "float32", "direction": "largest", "layout": "row_major", "lengths": "", "mask": "",
         "payload": "values_and_indices", "workload": "uniform",
     }  # fmt: skip
     for change, reason in (

@@ -33,7 +33,7 @@ def record_text(peer, **problem):
 
     fields = {
         "n": 50, "q": 3, "k": 5, "dtype": "float32", "index": "int32", "direction": "smallest",
-        "payload": "values_and_indices", "layout": "row_major", "pitch": 0, "lengths": "",
+        "payload": "values_and_indices", "layout": "row_major", "pitch": 0, "lengths": "", "mask": "",
         "workload": "uniform", "seed": 7,
     }  # fmt: skip
     return recorded.line_of(peer, SimpleNamespace(**(fields | problem)))

@@ -110,6 +110,18 @@ status peeks(const problem& p, const io& b, std::span<std::byte>, const executor
   return {};
 }
 
+// Declares that it knows masks.
+status ignores_mask(const problem& p, const io& b, std::span<std::byte> w, const executor& on) {
+  problem unmasked = p;
+  unmasked.mask = mask_bits::none;
+  unmasked.mask_pitch = 0;
+  return solve(unmasked, b, w, on);
+}
+algorithm declaring_masks(algorithm entry) {
+  entry.masks = true;
+  return entry;
+}
+
 status slow(const problem& p, const io& b, std::span<std::byte> w, const executor& on) {
   std::this_thread::sleep_for(std::chrono::seconds(8));
   return solve(p, b, w, on);
@@ -171,6 +183,7 @@ static std::span<const algorithm> planted_entries() {
                                  planted<&wrong_ties>("planted/wrong-ties"),
                                  planted<&sometimes_wrong>("planted/sometimes-wrong"),
                                  planted<&peeks>("planted/peeks"),
+                                 declaring_masks(planted<&ignores_mask>("planted/ignores-mask")),
                                  planted<&slow>("planted/slow"),
                                  planted<&hangs>("planted/hangs"),
                                  planted<&crashes>("planted/crashes"),

@@ -46,6 +46,27 @@ TEST(expand, carries_every_value_and_the_seed_into_the_problem) {
             "float64/largest/Q=4/n=1024/k=8/values_and_indices:int64/column_major/kth_ties(16)#7");
 }
 
+TEST(expand, gives_every_length_its_mask) {
+  std::vector<std::string> text;
+  for (const workload& p :
+       expand(config_with({{"/axes/n", "[33, 64]"},
+                           {"/axes/masks", R"~(["none", "elements(0.5)", "columns"])~"}}))) {
+    text.push_back(to_string(p));
+  }
+  EXPECT_EQ(
+      text,
+      (strings{"float32/smallest/Q=4/n=33/k=8/values_and_indices/row_major/uniform#42",
+               "float32/smallest/Q=4/n=64/k=8/values_and_indices/row_major/uniform#42",
+               "float32/smallest/Q=4/n=33/k=8/values_and_indices/row_major/mask:elements:pitch=2/"
+               "uniform#42/elements(0.5)",
+               "float32/smallest/Q=4/n=64/k=8/values_and_indices/row_major/mask:elements:pitch=2/"
+               "uniform#42/elements(0.5)",
+               "float32/smallest/Q=4/n=33/k=8/values_and_indices/row_major/mask:columns/"
+               "uniform#42/columns(0.1)",
+               "float32/smallest/Q=4/n=64/k=8/values_and_indices/row_major/mask:columns/"
+               "uniform#42/columns(0.1)"}));
+}
+
 TEST(expand, nests_n_then_q_then_k_in_the_order_of_the_config) {
   EXPECT_EQ(
       shapes(expand(

@@ -66,6 +66,7 @@ sweep_config some_config(std::mt19937& random, std::string& told) {
                                  {"/axes/direction", R"(["smallest", "largest"])"},
                                  {"/axes/payload", R"(["values", "values_and_indices"])"},
                                  {"/axes/index", R"(["int32", "int64"])"},
+                                 {"/axes/masks", R"(["none", "columns"])"},
                                  {"/constraints", kept.c_str()}};
   if (left_out != "[]") changes.push_back({"/exclude", left_out.c_str()});
   return config_with(changes);

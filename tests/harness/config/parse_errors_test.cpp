@@ -146,6 +146,17 @@ TEST(parse_config, refuses_names_it_does_not_know) {
        "between 0 and 1, as inf_fraction(0.5)"},
       {"/axes/distribution", R"~(["few_distinct", "few_distinct(16)"])~",
        "/axes/distribution/1: repeats the value few_distinct(16)"},
+      {"/axes/masks", R"~("colums(0.5)")~",
+       R"(/axes/masks: unknown mask "colums"; did you mean "columns"?)"},
+      {"/axes/masks", R"~(["none", "elements(0)"])~",
+       R"~(/axes/masks/1: "elements(0)": elements takes the share of elements that are admitted, )~"
+       "more than 0 and at most 1, as elements(0.1)"},
+      {"/axes/masks", R"~("columns(0.5")~",
+       R"~(/axes/masks: "columns(0.5": columns takes the share of elements that are admitted, )~"
+       "more than 0 and at most 1, as columns(0.1)"},
+      {"/axes/masks", R"~("none(1)")~", R"~(/axes/masks: "none(1)": none takes no share)~"},
+      {"/axes/masks", R"~(["columns", "columns(0.1)"])~",
+       "/axes/masks/1: repeats the value columns(0.1)"},
       {"/executor", R"("gpu")", R"(/executor: unknown executor "gpu"; did you mean "cpu"?)"},
       {"/executor", R"(["cpu", "cpu"])", "/executor/1: repeats the value cpu"},
       {"/executor", "[]", "/executor: must not be empty"},

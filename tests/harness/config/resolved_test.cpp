@@ -37,6 +37,7 @@ TEST(resolved_json, parses_to_the_same_config) {
        {"/seed", "18446744073709551615"},
        {"/axes/n", R"([0, {"pow2": [1, 40]}])"},
        {"/axes/distribution", R"~(["normal", "inf_fraction(0.1)"])~"},
+       {"/axes/masks", R"~(["none", "columns", "elements(0.01)"])~"},
        {"/constraints", R"(["k <= n"])"},
        {"/algorithms", R"(["a", "*", "c*@here", {"name": "b@here", "where": "n < 5"}])"},
        {"/measure/target_spread", "0.1"},

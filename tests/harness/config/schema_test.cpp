@@ -68,7 +68,7 @@ std::set<std::string> keys(const json& object) {
 TEST(config_schema, has_the_keys_that_a_resolved_config_has) {
   const json generated = json::parse(resolved_json(parse_config(R"~({
         "schema": "kselect-config/1", "name": "x", "algorithms": ["a"], "constraints": ["k < n"],
-        "plugins": ["a.so"], "axes": {"n": 1, "q": 1, "k": 1, "lengths": "zipf(1)", "nan": "last"}, "exclude": [{"n": 1, "q": 1, "k": 1, "dtype": "float32",
+        "plugins": ["a.so"], "axes": {"n": 1, "q": 1, "k": 1, "lengths": "zipf(1)", "masks": "columns", "nan": "last"}, "exclude": [{"n": 1, "q": 1, "k": 1, "dtype": "float32",
         "payload": "values", "direction": "largest", "layout": "row_major", "index": "int32",
         "distribution": "uniform"}]})~",
                                                                 "x"))

@@ -43,6 +43,7 @@ TEST(Messages, AGroupIsReadAsItWasWritten) {
   length_file file{.written = "L\xff.npy", .path = "/data/L\xff.npy", .hash = "0123456789abcdef"};
   c.problem.give_lengths(
       {.kind = length_kind::file, .from = std::make_shared<const length_file>(file)});
+  c.problem.give_mask({mask_bits::elements, 0.3});
   const cell* const cells[] = {&c};
   const auto read = group_from(group_line(cells));
   ASSERT_EQ(read.size(), 1U);
@@ -64,6 +65,8 @@ TEST(Messages, AGroupOfNonsenseIsRefused) {
                                                         {R"("n":100)", R"("n":1e300)"},
                                                         {R"("k":5)", R"("k":"5")"},
                                                         {R"("kind":)", R"("kind":7)"},
+                                                        {R"("mask":0)", R"("mask":3)"},
+                                                        {R"("mask_pitch":0)", R"("mask_pitch":-1)"},
                                                         {line, R"({"group":[]})"},
                                                         {line, R"({"group":5})"},
                                                         {line, "[]"},
