@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <type_traits>
 
@@ -15,10 +14,12 @@
 namespace kselect::admitted {
 namespace {
 
+bool on_host(const device& where) { return where.kind == executor_kind::cpu; }
+
 // Scratch memory that pays: on a GPU some hundred MB, which fill it for longer than launches take;
 // on the host what a thread's part of the caches holds.
 std::int64_t bytes_at_once(const device& where) {
-  if (where.kind == executor_kind::cpu) return std::int64_t{where.threads} << 20;
+  if (on_host(where)) return std::int64_t{where.threads} << 20;
   return std::int64_t{where.multiprocessors} * where.resident_threads * 1024;
 }
 
@@ -27,42 +28,61 @@ std::int64_t bytes_at_once(const device& where) {
 std::int64_t rows_at_once(const problem& member, const device& where) {
   const auto element = static_cast<std::int64_t>(size_of(member.type) + size_of(member.map));
   const std::int64_t row = member.pitch * element + std::int64_t{sizeof(std::int32_t)};
-  const std::int64_t least = where.kind == executor_kind::cpu ? where.threads : 1;
+  const std::int64_t least = on_host(where) ? where.threads : 1;
   const std::int64_t most = std::min(std::max(bytes_at_once(where) / row, least), member.q);
   const std::int64_t parts = (member.q + most - 1) / most;
   return (member.q + parts - 1) / parts;
 }
 
-// Gathers one row in order; returns how many elements the mask admits. `indices`: null if none are
-// wanted.
+// One row's elements, gathered in order. `indices`: null if none are wanted.
+template <class T, class Index>
+struct row_gatherer {
+  const T* elements;
+  T* values;
+  Index* indices;
+  std::int64_t count = 0;  // gathered so far
+
+  // The elements from number `j` on whose bits are set, of `of` bits. From a word with many bits
+  // each element is written, and the next one over it if it was not meant: no branch is
+  // mispredicted.
+  void take(std::int64_t j, std::uint32_t bits, std::int64_t of) {
+    constexpr int many = 8;
+    if (std::popcount(bits) > many) {
+      for (std::int64_t i = 0; i < of; ++i) {
+        put(j + i);
+        count += bits >> i & 1U;
+      }
+    } else {
+      for (; bits != 0; bits &= bits - 1) {
+        put(j + std::countr_zero(bits));
+        ++count;
+      }
+    }
+  }
+
+ private:
+  void put(std::int64_t j) {
+    values[count] = elements[j];
+    if (indices != nullptr) indices[count] = static_cast<Index>(j);
+  }
+};
+
+// Gathers one row; returns how many elements the mask admits.
 template <class T, class Index>
 std::int64_t gather_row(const problem& p, const io& buffers, std::int64_t row, T* values,
                         Index* indices) {
   const row_extent e = extent_of(p, buffers, row);
   const mask_range mask = mask_of(p, buffers, row);
-  const T* const elements = static_cast<const T*>(buffers.input) + e.first;
-  std::int64_t count = 0;
+  row_gatherer<T, Index> to{static_cast<const T*>(buffers.input) + e.first, values, indices};
   for (std::int64_t j = 0; j < e.length;) {
-    const auto beside = static_cast<int>((mask.first + j) % 32);
-    std::uint32_t bits = mask.words[(mask.first + j) / 32] >> beside;
-    const std::int64_t left = std::min<std::int64_t>(32 - beside, e.length - j);
-    if (bits == ~std::uint32_t{0} && left == 32) {
-      std::copy_n(elements + j, left, values + count);
-      if (indices != nullptr)
-        std::iota(indices + count, indices + count + left, static_cast<Index>(j));
-      count += left;
-      bits = 0;
-    }
+    const std::int64_t bit = mask.first + j;
+    const std::int64_t left = std::min(32 - bit % 32, e.length - j);
+    std::uint32_t bits = mask.words[bit / 32] >> (bit % 32);
     if (left < 32) bits &= (std::uint32_t{1} << left) - 1;
-    for (; bits != 0; bits &= bits - 1) {
-      const std::int64_t at = j + std::countr_zero(bits);
-      values[count] = elements[at];
-      if (indices != nullptr) indices[count] = static_cast<Index>(at);
-      ++count;
-    }
+    to.take(j, bits, left);
     j += left;
   }
-  return count;
+  return to.count;
 }
 
 // Names the gathered elements of a row by the caller's map.
@@ -93,6 +113,13 @@ io members_buffers(const problem& p, const problem& member, const io& buffers, s
           .map = member.map == row_numbers::none ? nullptr : from.indices};
 }
 
+// The decisions of a call.
+struct masked_call {
+  composed_plan member;  // of so many rows
+  gathering how;
+  decltype(&gather_on_host) gather;
+};
+
 status start(const masked_call& c, const problem& p, const io& buffers, std::span<std::byte> memory,
              const executor& on) {
   const problem& member = c.member.problem();
@@ -102,13 +129,11 @@ status start(const masked_call& c, const problem& p, const io& buffers, std::spa
   // The last rows may be some that were selected from before: the member takes only so many.
   for (std::int64_t next = 0; next < p.q; next += member.q) {
     const std::int64_t first = std::min(next, p.q - member.q);
-    if (on.device->kind == executor_kind::cpu) {
-      gather_on_host(c, p, buffers, first, rows);
-    } else if (status done = gather_on_device(c, p, buffers, first, rows, on); !done.ok()) {
-      return done;
+    status done = c.gather(c.how, p, member, buffers, first, rows, on);
+    if (done.ok()) {
+      done = c.member.enqueue(members_buffers(p, member, buffers, first, rows), rest, on);
     }
-    const io part = members_buffers(p, member, buffers, first, rows);
-    if (status done = c.member.enqueue(part, rest, on); !done.ok()) return done;
+    if (!done.ok()) return done;
   }
   return {};
 }
@@ -133,9 +158,9 @@ problem gathered(const problem& p, const device& where) {
   return m;
 }
 
-void gather_on_host(const masked_call& c, const problem& p, const io& buffers, std::int64_t first,
-                    const gathered_memory& to) {
-  const problem& member = c.member.problem();
+status gather_on_host(const gathering& how, const problem& p, const problem& member,
+                      const io& buffers, std::int64_t first, const gathered_memory& to,
+                      const executor&) {
   const auto gather = [&]<class T, class Index>(T*, Index*, std::int64_t r) {
     const std::int64_t at = r * member.pitch;
     auto* const indices =
@@ -148,7 +173,7 @@ void gather_on_host(const masked_call& c, const problem& p, const io& buffers, s
     to.lengths[r] = static_cast<std::int32_t>(count);
   };
   visit_words(p.type, [&]<class T>(T) {
-#pragma omp parallel for num_threads(c.threads) schedule(dynamic) if (c.threads > 1)
+#pragma omp parallel for num_threads(how.threads) schedule(dynamic) if (how.threads > 1)
     for (std::int64_t r = 0; r < member.q; ++r) {
       if (member.map == row_numbers::int64) {
         gather(static_cast<T*>(nullptr), static_cast<std::int64_t*>(nullptr), r);
@@ -157,6 +182,7 @@ void gather_on_host(const masked_call& c, const problem& p, const io& buffers, s
       }
     }
   });
+  return {};
 }
 
 call_plan plan(const call_plan& member, const problem& p, const device& where) {
@@ -165,11 +191,10 @@ call_plan plan(const call_plan& member, const problem& p, const device& where) {
   }
   const composed_plan first(member);
   if (!first) return call_plan::refused(first.reason());
-  masked_call c{first, 1, 1};
-  if (where.kind == executor_kind::cpu) {
-    c.threads = static_cast<int>(std::min<std::int64_t>(where.threads, first.problem().q));
-  } else {
-    divide(c, where);
+  masked_call c{first, {1, where.threads}, &gather_on_host};
+  if (!on_host(where)) {
+    c.how = gathering_of(first.problem(), where);
+    c.gather = &gather_on_device;
   }
   simt::carver sizes(nullptr);
   static_cast<void>(carve(first.problem(), sizes));

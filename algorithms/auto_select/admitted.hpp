@@ -37,13 +37,6 @@ choice choose(const problem& p, const device& where, const Choose& choose_member
   return found;
 }
 
-// The decisions of a call.
-struct masked_call {
-  composed_plan member;  // of so many rows
-  std::int64_t parts;    // of a row; a block gathers each (admitted.cuh)
-  int threads;           // that gather: of a block, or of the host
-};
-
 // Where the gathered rows lie: a matrix of the member's pitch.
 struct gathered_memory {
   std::byte* values;
@@ -63,13 +56,21 @@ inline gathered_memory carve(const problem& member, simt::carver& memory) {
   return m;
 }
 
-// Decides how a device gathers the member's rows.
-void divide(masked_call& c, const device& where);
+// How rows are gathered.
+struct gathering {
+  std::int64_t parts;  // of a row; a block gathers each (admitted.cuh)
+  int threads;         // of a block, or of the host
+};
 
-// Gathers the member's rows from row `first` of `p` on: on a device, and on the host.
-status gather_on_device(const masked_call& c, const problem& p, const io& buffers,
-                        std::int64_t first, const gathered_memory& to, const executor& on);
-void gather_on_host(const masked_call& c, const problem& p, const io& buffers, std::int64_t first,
-                    const gathered_memory& to);
+// That of a GPU and of fibers for the member's rows.
+gathering gathering_of(const problem& member, const device& where);
+
+// Gathers the member's rows from row `first` of `p` on: on a GPU or fibers, and on the host.
+status gather_on_device(const gathering& how, const problem& p, const problem& member,
+                        const io& buffers, std::int64_t first, const gathered_memory& to,
+                        const executor& on);
+status gather_on_host(const gathering& how, const problem& p, const problem& member,
+                      const io& buffers, std::int64_t first, const gathered_memory& to,
+                      const executor& on);
 
 }  // namespace kselect::admitted

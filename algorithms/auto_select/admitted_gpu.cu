@@ -10,9 +10,8 @@ namespace kselect::admitted {
 namespace {
 
 template <class T>
-gather_args<T> args_of(const masked_call& c, const problem& p, const io& buffers,
-                       std::int64_t first, const gathered_memory& to) {
-  const problem& member = c.member.problem();
+gather_args<T> args_of(const gathering& how, const problem& p, const problem& member,
+                       const io& buffers, std::int64_t first, const gathered_memory& to) {
   const std::int64_t elements = member.q * member.pitch;
   // How many words a mask that rows share has, and numbers a map, is the caller's matter.
   constexpr std::int64_t any = std::int64_t{1} << 40;
@@ -27,7 +26,7 @@ gather_args<T> args_of(const masked_call& c, const problem& p, const io& buffers
   a.map_step = p.map_of_input ? a.places.pitch : 0;
   a.first_row = first;
   a.rows = member.q;
-  a.parts = c.parts;
+  a.parts = how.parts;
   a.values = {reinterpret_cast<T*>(to.values), elements};
   if (member.map == row_numbers::int32) {
     a.indices_32 = {reinterpret_cast<std::int32_t*>(to.indices), elements};
@@ -44,20 +43,20 @@ gather_args<T> args_of(const masked_call& c, const problem& p, const io& buffers
 
 // If rows do not fill the card, several blocks share one; but each has some thousand elements, and
 // they are few: what comes before a part is counted anew in each.
-void divide(masked_call& c, const device& where) {
-  const problem& member = c.member.problem();
-  c.threads = simt::block_threads(where, 256);
-  const std::int64_t wanted = 2 * simt::resident_blocks(where, c.threads);
+gathering gathering_of(const problem& member, const device& where) {
+  const int threads = simt::block_threads(where, 256);
+  const std::int64_t wanted = 2 * simt::resident_blocks(where, threads);
   const std::int64_t most = std::min<std::int64_t>(4 * member.n / simt::long_row(where), 64);
-  c.parts = std::max<std::int64_t>(std::min(wanted / member.q, most), 1);
+  return {std::max<std::int64_t>(std::min(wanted / member.q, most), 1), threads};
 }
 
-status gather_on_device(const masked_call& c, const problem& p, const io& buffers,
-                        std::int64_t first, const gathered_memory& to, const executor& on) {
-  const std::int64_t blocks = std::min<std::int64_t>(c.member.problem().q * c.parts, 1 << 24);
+status gather_on_device(const gathering& how, const problem& p, const problem& member,
+                        const io& buffers, std::int64_t first, const gathered_memory& to,
+                        const executor& on) {
+  const std::int64_t blocks = std::min<std::int64_t>(member.q * how.parts, 1 << 24);
   return visit_words(p.type, [&]<class T>(T) {
-    return simt::launch<gather_kernel<T>>(on, {blocks, c.threads},
-                                          args_of<T>(c, p, buffers, first, to));
+    return simt::launch<gather_kernel<T>>(on, {blocks, how.threads},
+                                          args_of<T>(how, p, member, buffers, first, to));
   });
 }
 

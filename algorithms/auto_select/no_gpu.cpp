@@ -26,9 +26,9 @@ call_plan plan_ordered(const algorithm&, const problem&, const device&, answer_o
 
 namespace admitted {
 
-void divide(masked_call&, const device&) {}
+gathering gathering_of(const problem&, const device&) { return {}; }
 
-status gather_on_device(const masked_call&, const problem&, const io&, std::int64_t,
+status gather_on_device(const gathering&, const problem&, const problem&, const io&, std::int64_t,
                         const gathered_memory&, const executor&) {
   return {status_code::unsupported, "kselect::auto_select without CUDA selects on the CPU alone"};
 }

@@ -279,6 +279,14 @@ std::optional<finding> wrong_row(const problem& what, const contract& promises, 
 
 verdict verify_ragged(const problem& what, const contract& promises, const io& buffers,
                       int threads) {
+  const auto require_array = [&](const void* array, bool wanted, const char* missing) {
+    require(array != nullptr || !wanted, missing, what);
+  };
+  require_array(buffers.k_each, what.k_each != row_numbers::none, "the k of rows is null");
+  require_array(buffers.lengths, what.lengths != row_numbers::none, "the lengths are null");
+  require_array(buffers.starts, what.starts != row_numbers::none, "the starts are null");
+  require_array(buffers.mask, what.mask != mask_bits::none, "the mask is null");
+  require(what.payload != payload::kth_value, "ragged rows have no k-th value", what);
   verdict total{what.q, 0, std::nullopt};
   const int within = what.q < threads ? threads : 1;
   const int side_by_side = what.q < threads ? 1 : threads;
@@ -309,21 +317,10 @@ verdict verify(const problem& what, const contract& promises, const io& buffers,
     answer.indices = positions.data();
     return verify(plain, promises, answer, threads);
   }
-  if (what.mask != mask_bits::none) {
-    require(buffers.mask != nullptr, "the mask is null", what);
-    return verify_ragged(what, promises, buffers, threads);
-  }
+  // The elements that a mask admits are proven as rows with any place of NaN.
+  if (what.mask != mask_bits::none) return verify_ragged(what, promises, buffers, threads);
   if (what.nan != nan_order::total_order) return verify_nan_order(what, promises, buffers, threads);
-  if (what.ragged()) {
-    require(buffers.k_each != nullptr || what.k_each == row_numbers::none, "the k of rows is null",
-            what);
-    require(buffers.lengths != nullptr || what.lengths == row_numbers::none, "the lengths are null",
-            what);
-    require(buffers.starts != nullptr || what.starts == row_numbers::none, "the starts are null",
-            what);
-    require(what.payload != payload::kth_value, "ragged rows have no k-th value", what);
-    return verify_ragged(what, promises, buffers, threads);
-  }
+  if (what.ragged()) return verify_ragged(what, promises, buffers, threads);
   if (!what.has_values()) {
     std::vector<std::byte> named = values_named(what, buffers);
     problem both = what;
