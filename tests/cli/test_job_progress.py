@@ -125,6 +125,7 @@ def test_a_stopped_search_in_tiles_goes_on(kselect, here, binary, popen, ranks):
     command = ranks_in("threads", ranks, binary, *graph_of("base.npy"), *outputs("tiles"),
                        "--memory-limit", 1000, "--query-tile", 256)
     job = popen(command, cwd=here)
+    assert "28 tiles of 256 queries" in job.stderr.readline()
     wait_for_tiles(here, "tiles", 1, job)
     job.send_signal(signal.SIGINT)
     assert job.wait(timeout=120) == 130
