@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from knn_jobs import finished_tiles, graph_of, here, make_graph, outputs, popen, ranks_in, same, wait_for_tiles
+from knn_jobs import disturbed, finished_tiles, graph_of, here, make_graph, outputs, popen, ranks_in, same
 
 __all__ = ["here", "popen"]  # fixtures
 
@@ -124,11 +124,14 @@ def test_a_stopped_search_in_memory_writes_nothing(binary, tmp_path, popen):
 def test_a_stopped_search_in_tiles_goes_on(kselect, here, binary, popen, ranks):
     command = ranks_in("threads", ranks, binary, *graph_of("base.npy"), *outputs("tiles"),
                        "--memory-limit", 1000, "--query-tile", 256)
-    job = popen(command, cwd=here)
-    assert "28 tiles of 256 queries" in job.stderr.readline()
-    wait_for_tiles(here, "tiles", 1, job)
-    job.send_signal(signal.SIGINT)
-    assert job.wait(timeout=120) == 130
+
+    def start():
+        job = popen(command, cwd=here)
+        assert "28 tiles of 256 queries" in job.stderr.readline()
+        return job
+
+    job = disturbed(start, here, "tiles", 1, lambda job: job.send_signal(signal.SIGINT))
+    assert job.returncode == 130
     last = said_at_the_end(job)
     done = int(re.search(r"interrupted: (\d+) of 7000 queries are done; the same command with "
                          r"--resume goes on$", last)[1])
