@@ -38,7 +38,7 @@ def kselect(binary, tmp_path):
     The width is fixed and ample: how a table is laid out would else hang on how many digits its times have.
     """
 
-    def run(*arguments, check: int | None = 0, timeout: float = 120, env=None):
+    def run(*arguments, check: int | None = 0, timeout: float = 600, env=None):
         done = subprocess.run(
             [binary, *map(str, arguments)],
             cwd=tmp_path,

@@ -66,14 +66,17 @@ def test_a_terminal_shows_a_bar_and_the_time_left(slow):
     job = subprocess.Popen(command, cwd=at, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     shown = ""
-    while not re.search(r"\[#*\.+\] \d+/40000 queries searched  .* left", shown):
-        shown += os.read(ours, 4096).decode()
-    job.send_signal(signal.SIGINT)
-    with contextlib.suppress(OSError):  # what a terminal says when its last writer has ended
-        while more := os.read(ours, 4096).decode():
-            shown += more
-    os.close(ours)
-    assert job.wait(timeout=120) == 130
+    try:
+        while not re.search(r"\[#*\.+\] \d+/40000 queries searched  .* left", shown):
+            shown += os.read(ours, 4096).decode()
+        job.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):  # what a terminal says when its last writer has ended
+            while more := os.read(ours, 4096).decode():
+                shown += more
+        assert job.wait(timeout=120) == 130
+    finally:
+        os.close(ours)
+        job.kill()
     assert "\r\033[Kkselect: interrupted" in shown, "the bar is cleared before the message"
 
 

@@ -50,7 +50,7 @@ def run_planted(tmp_path):
         config.write_text(json.dumps(CONFIG | changes))
         done = subprocess.run(
             [os.environ["KSELECT_PLANTED"], "run", str(config), "--out", "o", *options],
-            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+            cwd=tmp_path, capture_output=True, text=True, timeout=6000, check=False)
         lines = (tmp_path / "o" / "runs.jsonl").read_text().splitlines()
         return done, {(r := json.loads(line))["algorithm"]["name"]: r for line in lines}
 
