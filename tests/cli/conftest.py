@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 import zlib
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def kselect(binary, tmp_path):
     The width is fixed and ample: how a table is laid out would else hang on how many digits its times have.
     """
 
-    def run(*arguments, check: int | None = 0, timeout: float = 120, env=None):
+    def run(*arguments, check: int | None = 0, timeout: float = 600, env=None):
         done = subprocess.run(
             [binary, *map(str, arguments)],
             cwd=tmp_path,
@@ -71,6 +72,26 @@ def one_line(text: str) -> str:
     lines = text.splitlines()
     assert len(lines) == 1, text
     return lines[0]
+
+
+def wait_until(condition, limit_s=120):
+    """The value of a condition once it is true; fails after a time that is long on a loaded machine, too."""
+    end = time.monotonic() + limit_s
+    while not (value := condition()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.001)
+    return value
+
+
+def first_in_time(attempt, attempts=6):
+    """What the first attempt returns that was in time to disturb its program; None says that the program had ended.
+
+    Programs that take seconds would make it certain, and the tests slow.
+    """
+    for _ in range(attempts):
+        if (found := attempt()) is not None:
+            return found
+    raise AssertionError(f"the program ended {attempts} times before it was disturbed")
 
 
 def records(directory):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import first_in_time
 
 MPIRUN = shutil.which("mpirun")
 
@@ -57,17 +58,34 @@ def same(directory, a, b):
 
 def finished_tiles(directory, name):
     """How many tiles the job's journal has."""
-    journal = directory / f"{name}.i.npy.job" / "runs.jsonl"
-    return max(0, journal.read_bytes().count(b"\n") - 1) if journal.exists() else 0
+    try:  # a job that ends removes its journal
+        journal = (directory / f"{name}.i.npy.job" / "runs.jsonl").read_bytes()
+    except FileNotFoundError:
+        return 0
+    return max(0, journal.count(b"\n") - 1)
 
 
-def wait_for_tiles(directory, name, count, job, limit_s=60):
-    """Until the job has so many finished tiles; fails if it ends before."""
+def wait_for_tiles(directory, name, count, job, limit_s=120):
+    """Until the job has so many finished tiles; whether it got there before its end."""
     deadline = time.monotonic() + limit_s
     while finished_tiles(directory, name) < count:
-        assert job.poll() is None, "the job ended before it was disturbed"
+        if job.poll() is not None:
+            return False
         assert time.monotonic() < deadline
         time.sleep(0.005)
+    return True
+
+
+def disturbed(start, directory, name, count, disturb):
+    """The ended job that was disturbed when it had so many tiles, of those that `start()` starts."""
+    def attempt():
+        job = start()
+        if not wait_for_tiles(directory, name, count, job):
+            return None
+        disturb(job)
+        return None if job.wait(timeout=120) == 0 else job
+
+    return first_in_time(attempt)
 
 
 def sanitized(binary):

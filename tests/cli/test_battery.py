@@ -22,7 +22,7 @@ def test_a_right_entry_passes_every_case(kselect):
 
 def planted(*arguments):
     return subprocess.run(
-        [os.environ["KSELECT_PLANTED"], "test", *arguments], capture_output=True, text=True, check=False, timeout=100
+        [os.environ["KSELECT_PLANTED"], "test", *arguments], capture_output=True, text=True, check=False, timeout=600
     )
 
 

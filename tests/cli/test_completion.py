@@ -111,7 +111,7 @@ def test_a_real_bash_completes_at_the_prompt(script, tmp_path):
         os.environ |= {"PS1": "$ ", "TERM": "dumb", "HOME": str(tmp_path)}
         os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 
-    def send(text, until, seconds=20):
+    def send(text, until, seconds=120):
         os.write(terminal, text.encode())
         seen, end = "", time.monotonic() + seconds
         while until not in seen and time.monotonic() < end:
@@ -121,7 +121,7 @@ def test_a_real_bash_completes_at_the_prompt(script, tmp_path):
         return seen
 
     try:
-        send(f"source {path}; echo rea''dy\n", "ready")
+        send(f"source {path}; echo rea''dy\n", "ready\r\n$ ")  # the prompt: what was typed before is echoed
         send("kselect sel\tro\t--exec\tfi\t", "kselect select rows.npy --executor fiber")
     finally:
         os.close(terminal)

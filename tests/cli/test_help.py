@@ -103,7 +103,7 @@ def test_examples_work_as_they_are_typed(binary, tmp_path):
             line = line.replace("--sorted --sorted", "--sorted")
         done = subprocess.run(
             ["bash", "-c", f'PATH="$PWD/bin:$PATH"; HOME=$PWD; {line}'], cwd=tmp_path,
-            capture_output=True, text=True, timeout=120, check=False)
+            capture_output=True, text=True, timeout=6000, check=False)
         if command in RUNS:
             assert done.returncode == 0, (line, done.stderr)
         else:

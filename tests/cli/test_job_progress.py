@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from knn_jobs import finished_tiles, graph_of, here, make_graph, outputs, popen, ranks_in, same, wait_for_tiles
+from knn_jobs import disturbed, finished_tiles, graph_of, here, make_graph, outputs, popen, ranks_in, same
 
 __all__ = ["here", "popen"]  # fixtures
 
@@ -66,14 +66,17 @@ def test_a_terminal_shows_a_bar_and_the_time_left(slow):
     job = subprocess.Popen(command, cwd=at, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     shown = ""
-    while not re.search(r"\[#*\.+\] \d+/40000 queries searched  .* left", shown):
-        shown += os.read(ours, 4096).decode()
-    job.send_signal(signal.SIGINT)
-    with contextlib.suppress(OSError):  # what a terminal says when its last writer has ended
-        while more := os.read(ours, 4096).decode():
-            shown += more
-    os.close(ours)
-    assert job.wait(timeout=120) == 130
+    try:
+        while not re.search(r"\[#*\.+\] \d+/40000 queries searched  .* left", shown):
+            shown += os.read(ours, 4096).decode()
+        job.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):  # what a terminal says when its last writer has ended
+            while more := os.read(ours, 4096).decode():
+                shown += more
+        assert job.wait(timeout=120) == 130
+    finally:
+        os.close(ours)
+        job.kill()
     assert "\r\033[Kkselect: interrupted" in shown, "the bar is cleared before the message"
 
 
@@ -124,10 +127,14 @@ def test_a_stopped_search_in_memory_writes_nothing(binary, tmp_path, popen):
 def test_a_stopped_search_in_tiles_goes_on(kselect, here, binary, popen, ranks):
     command = ranks_in("threads", ranks, binary, *graph_of("base.npy"), *outputs("tiles"),
                        "--memory-limit", 1000, "--query-tile", 256)
-    job = popen(command, cwd=here)
-    wait_for_tiles(here, "tiles", 1, job)
-    job.send_signal(signal.SIGINT)
-    assert job.wait(timeout=120) == 130
+
+    def start():
+        job = popen(command, cwd=here)
+        assert "28 tiles of 256 queries" in job.stderr.readline()
+        return job
+
+    job = disturbed(start, here, "tiles", 1, lambda job: job.send_signal(signal.SIGINT))
+    assert job.returncode == 130
     last = said_at_the_end(job)
     done = int(re.search(r"interrupted: (\d+) of 7000 queries are done; the same command with "
                          r"--resume goes on$", last)[1])

@@ -1,5 +1,6 @@
 """`kselect knn --mpi` and `--ranks` on one machine: the same answer, and every failure ends all."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import records
-from knn_jobs import (await_end, clean_environment, finished_tiles, graph_of, has_mpi, here, make_graph,
+from knn_jobs import (await_end, clean_environment, disturbed, finished_tiles, graph_of, has_mpi, here, make_graph,
                       make_vectors, outputs, over, peak_memory_until_end, popen, ranks_in, ranks_of,
-                      resident_mib, same, sanitized, wait_for_tiles)
+                      resident_mib, same, sanitized)
 
 __all__ = ["here", "popen"]  # fixtures
 
@@ -35,7 +36,7 @@ def data(binary, tmp_path_factory):
     return make_graph(tmp_path_factory.mktemp("mpi"), binary, 7000)
 
 
-def run(here, *command, timeout=60):
+def run(here, *command, timeout=300):
     """Runs to the end; lines of mpirun's own are left out of stderr."""
     done = subprocess.run([str(c) for c in command], cwd=here, text=True, capture_output=True,
                           timeout=timeout, env=clean_environment(), check=False)
@@ -156,11 +157,9 @@ def test_a_record_is_a_run(here, binary):
 
 
 def test_killing_the_threads_process_loses_nothing(here, binary, popen):
-    job = popen([binary, *graph_of("base.npy"), *outputs("mpi"), *BOUND, "--query-tile", 256,
-                 "--ranks", 3], cwd=here)
-    wait_for_tiles(here, "mpi", 3, job)
-    job.kill()
-    job.wait()
+    command = [binary, *graph_of("base.npy"), *outputs("mpi"), *BOUND, "--query-tile", 256, "--ranks", 3]
+    job = disturbed(lambda: popen(command, cwd=here), here, "mpi", 3, lambda job: job.kill())
+    assert job.returncode == -signal.SIGKILL
     before = finished_tiles(here, "mpi")
     done = run(here, binary, *graph_of("base.npy"), *outputs("mpi"), *BOUND, "--ranks", 2, "--resume",
                "--record", "run")
@@ -187,17 +186,20 @@ def test_threads_share_the_memory_limit(binary, tmp_path, popen):
     assert same(tmp_path, "ranks", "whole")
 
 
+def signal_rank(job, rank, sign):
+    """Sends a signal to a rank of three under mpirun, and waits until all are gone."""
+    pids = ranks_of(job)
+    with contextlib.suppress(IndexError, ProcessLookupError):  # the search has just ended
+        os.kill(pids[rank], sign)
+    await_end(job, pids, 120)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 2])
 def test_killing_a_rank_ends_all_and_a_restart_completes(here, binary, popen, victim):
     command = over(3, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL, "--resume")
-    job = popen(command, cwd=here, env=clean_environment())
-    wait_for_tiles(here, "mpi", 3, job)
-    pids = ranks_of(job)
-    assert len(pids) == 3
-    os.kill(pids[victim], signal.SIGKILL)
-    assert await_end(job, pids, 30) < 30
-    assert job.returncode != 0
+    disturbed(lambda: popen(command, cwd=here, env=clean_environment()), here, "mpi", 3,
+              lambda job: signal_rank(job, victim, signal.SIGKILL))
     before = finished_tiles(here, "mpi")
     assert before >= 3
     done = run(here, *command)
@@ -208,17 +210,14 @@ def test_killing_a_rank_ends_all_and_a_restart_completes(here, binary, popen, vi
 
 @pytest.mark.slow
 def test_a_rank_that_hangs_is_named_and_ends_all(here, binary, popen):
+    search = [binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL]
     # Longer than three processes of a loaded machine take to start.
-    command = over(3, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL, "--wait-limit", 6)
-    job = popen(command, cwd=here, env=clean_environment())
-    wait_for_tiles(here, "mpi", 2, job)
-    pids = ranks_of(job)
-    os.kill(pids[1], signal.SIGSTOP)
-    await_end(job, pids, 90)
-    assert job.returncode != 0
+    command = over(3, *search, "--wait-limit", 6)
+    job = disturbed(lambda: popen(command, cwd=here, env=clean_environment()), here, "mpi", 2,
+                    lambda job: signal_rank(job, 1, signal.SIGSTOP))
     said = job.stderr.read()
     assert "rank 1 of 3" in said, said
-    assert run(here, *over(2, *command[6:], "--resume")).returncode == 0, "with other ranks"
+    assert run(here, *over(2, *search, "--resume")).returncode == 0, "with other ranks"
     assert same(here, "mpi", "whole")
 
 
@@ -327,7 +326,7 @@ def test_gpus_find_what_the_cpu_finds(here, binary, exchange, memory, way):
     done = run(here, *gpus_in(way, binary, *graph_of("base.npy", algorithm="qms-block"),
                               "--executor", "cuda", *outputs("mpi"), "--memory-limit",
                               4000 * gpus(), "--query-tile", 2048, "--exchange", exchange,
-                              "--memory", memory), timeout=300)
+                              "--memory", memory))
     if exchange == "nccl" and done.returncode == 4:
         pytest.skip(done.said[0])
     assert done.returncode == 0, done.stderr

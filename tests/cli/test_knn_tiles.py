@@ -10,7 +10,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import one_line
+from conftest import first_in_time, one_line
 from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, here, make_graph,
                       make_vectors, outputs, over, peak_memory_until_end, popen, ranks_of,
                       resident_mib, same, sanitized, wait_for_tiles)
@@ -102,15 +102,22 @@ def test_a_corpus_ten_times_the_memory_limit(binary, tmp_path, popen):
 @pytest.mark.slow
 def test_a_killed_job_resumes_where_it_was(kselect, here, binary, popen):
     command = [binary, *graph_of("base.npy"), *outputs("tiles"), *SMALL]
-    before = 0
-    for kill_after in (1, 3, 6):
-        job = popen([*command, "--resume"], cwd=here)
-        wait_for_tiles(here, "tiles", before + kill_after, job)
-        job.kill()
-        job.wait()
-        assert finished_tiles(here, "tiles") >= before + kill_after
-        before = finished_tiles(here, "tiles")
-        assert not (here / "tiles.i.npy").exists()
+
+    def killed_thrice():
+        """The tiles that are finished after three processes; None if one of them finished all."""
+        before = 0
+        for kill_after in (1, 3, 6):
+            job = popen([*command, "--resume"], cwd=here)
+            in_time = wait_for_tiles(here, "tiles", before + kill_after, job)
+            job.kill()
+            if job.wait(timeout=120) == 0 or not in_time:
+                return None
+            assert finished_tiles(here, "tiles") >= before + kill_after
+            before = finished_tiles(here, "tiles")
+            assert not (here / "tiles.i.npy").exists()
+        return before
+
+    before = first_in_time(killed_thrice)
     done = kselect(*command[1:], check=6)
     assert "--resume" in one_line(done.stderr)
     done = kselect(*graph_of("base.npy", k=6), *outputs("tiles"), *SMALL, "--resume", check=2)

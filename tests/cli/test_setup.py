@@ -62,7 +62,7 @@ class Machine:
         script = f"set -euo pipefail; source '{self.folder}/scripts/setup.sh'; need {' '.join(parts)}; " \
                  'echo "done, ${CMAKE_PREFIX_PATH:-} ${CMAKE_INCLUDE_PATH:-} ${CXX:-}"'  # fmt: skip
         return subprocess.run(
-            [shutil.which("bash"), "-c", script], capture_output=True, text=True, check=False, timeout=60,
+            [shutil.which("bash"), "-c", script], capture_output=True, text=True, check=False, timeout=300,
             stdin=subprocess.DEVNULL,
             env={"PATH": str(self.programs), "KSELECT_OS_RELEASE": str(self.folder / "os-release"),
                  "TMPDIR": os.environ.get("TMPDIR", "/tmp"), **environment})  # fmt: skip

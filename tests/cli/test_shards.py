@@ -25,7 +25,7 @@ def shards(binary, tmp_path_factory):
     (at / "small.json").write_text(json.dumps(CONFIG))
     for out, shard in (("whole", "1/1"), ("1", "1/3"), ("2", "2/3"), ("3", "3/3")):
         subprocess.run([binary, "run", "small.json", "--out", out, "--shard", shard], cwd=at,
-                       check=True, capture_output=True, timeout=60)
+                       check=True, capture_output=True, timeout=600)
     return at
 
 
@@ -187,7 +187,7 @@ def test_the_slurm_template(copy, binary):
 
     def task(**environment):
         return subprocess.run(["bash", template, "small.json", "out"], cwd=copy, check=True,
-                              capture_output=True, text=True, timeout=60,
+                              capture_output=True, text=True, timeout=600,
                               env=os.environ | {"KSELECT": binary} | environment)
 
     for index in "122":

@@ -72,10 +72,15 @@ def test_warnings_of_doctor_as_recorded(kselect, ran):
 
 def test_the_load_of_a_run_is_the_load_before_it(kselect, config, tmp_path):
     """Later, the load is the run's own."""
-    before = float(open("/proc/loadavg").read().split()[0])
+
+    def load():
+        return float(open("/proc/loadavg").read().split()[0])
+
+    before = load()
     kselect("run", config(), "--out", "o")
+    low, high = sorted((before, load()))  # of what else runs here
     meta = json.loads((tmp_path / "o" / "meta.json").read_text())
-    assert abs(meta["host"]["load_1min"] - before) < 1.5
+    assert low - 1.5 < meta["host"]["load_1min"] < high + 1.5
 
 
 def test_a_partial_run_says_so(kselect, ran):

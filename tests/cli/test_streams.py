@@ -62,7 +62,7 @@ def test_bytes_that_trickle(binary, tmp_path):
         program.stdin.write(content[start:end])
         program.stdin.flush()
     program.stdin.close()
-    assert program.wait(60) == 0
+    assert program.wait(120) == 0
     np.testing.assert_array_equal(np.load(tmp_path / "i.npy"), np.argsort(ROWS, axis=1, kind="stable")[:, :3])
 
 
@@ -73,6 +73,7 @@ def test_fifos_by_name(kselect, tmp_path):
     threads = [threading.Thread(target=lambda: (tmp_path / "in.npy").write_bytes(npy(ROWS))),
                threading.Thread(target=lambda: found.append((tmp_path / "out.npy").read_bytes()))]
     for thread in threads:
+        thread.daemon = True  # it waits for ever for a program that has failed
         thread.start()
     kselect("select", "in.npy", "--k", 5, "--indices", "out.npy", "--algorithm", "cpu/sort")
     for thread in threads:
@@ -83,8 +84,8 @@ def test_fifos_by_name(kselect, tmp_path):
 def test_process_substitution(binary, tmp_path):
     np.save(tmp_path / "rows.npy", ROWS)
     subprocess.run(
-        ["bash", "-c", f"{binary} select <(cat rows.npy) --k 4 --values >(cat > v.npy) && "
-                       "for ((i = 0; i < 100; i++)); do [ -s v.npy ] && break; sleep 0.1; done"],
+        ["bash", "-c", f"{binary} select <(cat rows.npy) --k 4 --values >(cat > part; mv part v.npy) && "
+                       "for ((i = 0; i < 600; i++)); do [ -e v.npy ] && break; sleep 0.1; done"],
         cwd=tmp_path, check=True, capture_output=True)
     assert np.load(tmp_path / "v.npy").shape == (9, 4)
 
@@ -151,11 +152,11 @@ def test_an_endless_stream_ends(binary, tmp_path):
     """Not an array: refused by its first bytes. An array: read to its end and no further."""
     with open("/dev/zero", "rb") as zeros:
         done = subprocess.run([binary, "select", "-", "--k", "2"], stdin=zeros, capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=120, check=False)
     assert done.returncode == 3 and "bad magic" in one_line(done.stderr)
     np.save(tmp_path / "rows.npy", ROWS)
     done = subprocess.run(["bash", "-c", f"cat rows.npy /dev/zero | {binary} select - --k 2"], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 3 and "after its 18000 bytes" in done.stderr
 
 
@@ -202,7 +203,7 @@ def test_a_terminal_is_no_place_for_arrays(binary, tmp_path):
     try:
         for line, names in ((["-", "--k", "2"], "standard input"), (["rows.npy", "--k", "2", "--values", "-"], "standard output")):
             done = subprocess.run([binary, "select", *line], cwd=tmp_path, stdin=theirs, stdout=theirs,
-                                  stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                                  stderr=subprocess.PIPE, text=True, timeout=120, check=False)
             assert done.returncode == 2 and f"{names}: is a terminal" in one_line(done.stderr)
     finally:
         os.close(ours)

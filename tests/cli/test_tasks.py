@@ -3,11 +3,10 @@
 import json
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
-from conftest import one_line, records
+from conftest import one_line, records, wait_until
 
 MEASURE = {"warmup": 0, "rounds": 2, "min_samples": 2, "max_samples": 3, "max_seconds": 1}
 KNN = {
@@ -166,9 +165,7 @@ def test_a_killed_sweep_resumes(binary, kselect, write, tmp_path, config):
     with subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as process:
         journal = tmp_path / "out" / "runs.jsonl"
-        until = time.monotonic() + 60
-        while time.monotonic() < until and (not journal.exists() or journal.stat().st_size == 0):
-            time.sleep(0.02)
+        wait_until(lambda: journal.exists() and journal.stat().st_size > 0)
         process.send_signal(signal.SIGKILL)
     before = len(journal.read_text().splitlines())
     said = kselect("run", slow, "--out", "out", "--resume").stdout

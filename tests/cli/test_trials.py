@@ -37,7 +37,7 @@ def trials(binary, tmp_path):
             ["bash", ROOT / "scripts" / "trials.sh", *how, program(1), "tried.json", "o", str(count),
              program(factor)],
             cwd=tmp_path, env=os.environ | {"ROUNDS": str(rounds), "MAX_ROUNDS": str(rounds)},
-            capture_output=True, text=True, timeout=120, check=False)
+            capture_output=True, text=True, timeout=6000, check=False)
         with (tmp_path / "o" / "trials.csv").open() as lines:
             return done, list(csv.DictReader(lines))
 
@@ -88,7 +88,7 @@ def test_pairs_without_turns(binary, tmp_path):
 
     def run(out, **judge):
         return subprocess.run([*command, out, "4"], cwd=tmp_path, env=os.environ | judge,
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=6000, check=False)
 
     done = run("o")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -30,7 +30,7 @@ def learned(binary, tmp_path_factory):
     """A table's file, learned from the records of the program's own, and what was printed."""
     out = tmp_path_factory.mktemp("learned") / "table.json"
     done = subprocess.run([binary, "tune", "--from", *SOURCES, "--out", out], check=True,
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=6000)
     return out, done.stdout
 
 

@@ -39,8 +39,7 @@ def program(folder: Path, entries: object = None) -> Path:
 
 
 def show(page: chromium.Page, site: Path, name: str, choice: str = "") -> None:
-    """Open a page of a site with a choice behind "#", from an empty one."""
-    page.call("Page.navigate", url="about:blank")
+    """Open a page of a site with a choice behind "#"."""
     page.open(site / f"{name}.html", choice=choice)
 
 

@@ -14,12 +14,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 PROGRAMS = ("chromium-headless-shell", "chromium", "google-chrome", "chrome")
 _SECONDS = 60
+# What the browser says of a script whose page is being left, or is not there yet.
+_LEAVING = ("navigated", "context was destroyed", "Cannot find default execution context", "Cannot find context")
 
 
 def program() -> str | None:
@@ -61,8 +63,9 @@ class Page:
         while True:
             answer = self._receive()
             if answer.get("id") == self._last:
-                if "navigated" in answer.get("error", {}).get("message", ""):
-                    raise Navigated(answer["error"])
+                said = answer.get("error", {}).get("message", "")
+                if any(words in said for words in _LEAVING):
+                    raise Navigated(said)
                 assert "error" not in answer, answer["error"]
                 return answer["result"]
             self._note(answer)
@@ -72,8 +75,11 @@ class Page:
     ) -> None:
         """Load a file and wait until `ready` is "true": by default until its scripts have run.
 
-        `choice` is what stands behind "#" in the address.
+        `choice` is what stands behind "#" in the address. The page that is open is left first: it may be the same
+        one, which is ready already, and the browser answers before it has left it.
         """
+        self.call("Page.navigate", url="about:blank")
+        self.wait('location.href === "about:blank"')
         self.call("Page.navigate", url=path.as_uri() + (f"#{choice}" if choice else ""))
         self.wait(f'{ready} === "true"')
 
@@ -112,12 +118,13 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=features)
 
     def press(self, key: str, text: str = "") -> None:
-        """Press and release a key as a user does, on what has the focus."""
+        """Press and release a key as a user does, on what has the focus. The key may leave the page."""
         codes = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowRight": 39, "ArrowDown": 40, " ": 32}
         code = {"windowsVirtualKeyCode": codes.get(key, 0), "key": key}
         shown = {"text": text} if text else {}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **code, **shown)
-        self.call("Input.dispatchKeyEvent", type="keyUp", **code)
+        for event in ({"type": "keyDown", **shown}, {"type": "keyUp"}):
+            with suppress(Navigated):
+                self.call("Input.dispatchKeyEvent", **event, **code)
 
     def type(self, text: str) -> None:
         """Type a text into what has the focus."""
@@ -165,7 +172,8 @@ def browser() -> Iterator[Page]:
     # Away from 3 and 4, which the shell is about to set.
     reads = fcntl.fcntl(to_browser[0], fcntl.F_DUPFD, 20)
     writes = fcntl.fcntl(from_browser[1], fcntl.F_DUPFD, 20)
-    with tempfile.TemporaryDirectory() as profile:
+    # Its processes end one after another, and may still write when the folder is removed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
             [
                 *("bash", "-c", f'exec "$0" "$@" 3<&{reads} 4>&{writes}', found),

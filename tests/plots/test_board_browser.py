@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,20 +54,6 @@ def change(page: chromium.Page, name: str, to: str) -> None:
         f"(() => {{ const e = document.getElementById({name!r}); e.value = {to!r};"
         " e.dispatchEvent(new Event('change', {bubbles: true})); })()"
     )
-
-
-def wait(page: chromium.Page, condition: str) -> None:
-    """Wait until a condition holds; the page may load another one meanwhile, which ends an evaluation."""
-    end = time.monotonic() + 60
-    while True:
-        try:
-            if page.run(f"Boolean({condition})"):
-                return
-        except AssertionError as e:
-            if "navigated" not in str(e):
-                raise
-        assert time.monotonic() < end, f"it never came: {condition}"
-        time.sleep(0.02)
 
 
 def test_it_is_one_small_folder_whose_links_lead_somewhere(site: Path, page: chromium.Page) -> None:
@@ -171,7 +156,7 @@ def test_a_problem_opens_its_ranking_and_a_cell_its_samples_and_proof(site: Path
     ranking = texts(page, "#problem tbody tr")
     assert len(ranking) > 3
     page.run("document.querySelector('#problem button').click()")
-    wait(page, "document.querySelector('#cell-body svg')")
+    page.wait("document.querySelector('#cell-body svg') !== null")
     body = text(page, "cell-body")
     words = ("95 % interval", " rows of ", "before and after it was timed", "kselect run configs/", "--filter '^", "driver")
     for word in (*words, "Commit"):
@@ -179,13 +164,14 @@ def test_a_problem_opens_its_ranking_and_a_cell_its_samples_and_proof(site: Path
     samples = page.run("document.querySelector('#cell-body .samples').textContent").split()
     assert len(samples) == page.run("document.querySelectorAll('#cell-body svg circle').length") > 3
     page.run("document.querySelector('#cell-body a').click()")
-    wait(page, "document.body?.dataset.page === 'cell' && document.documentElement.dataset.ready === 'true'")
+    page.wait("document.body?.dataset.page === 'cell' && document.documentElement.dataset.ready === 'true'")
     assert text(page, "cell-title") and "Environment" in text(page, "cell-page")
     page.run("void setTimeout(() => history.back())")
-    wait(page, "document.body?.dataset.page === 'map' && document.documentElement.dataset.ready === 'true'")
+    page.wait("document.body?.dataset.page === 'map' && document.documentElement.dataset.ready === 'true'")
 
 
 def test_a_cell_s_command_repeats_it(site: Path, page: chromium.Page) -> None:
+    show(page, site, "map")
     record = page.run("load_run(run_number.get('nvidia-h200/winner_map')).then(run => run.cells[0])")
     show(page, site, "cell", f"run=nvidia-h200%2Fwinner_map&key={record['key']}")
     shown = text(page, "cell-page")
@@ -243,7 +229,7 @@ def test_search_finds_algorithms_and_cells(site: Path, page: chromium.Page) -> N
     for words, to in (("bms-block", "algorithm"), ("radix k=64 n>2^20", "results")):
         page.run(f"document.getElementById('search-text').value = {words!r}; document.getElementById('search-text').focus()")
         page.press("Enter", "\r")
-        wait(page, f"document.body?.dataset.page === {to!r} && document.documentElement.dataset.ready === 'true'")
+        page.wait(f"document.body?.dataset.page === {to!r} && document.documentElement.dataset.ready === 'true'")
     assert value(page, "table-search") == "radix k=64 n>2^20"
     rows = page.run("[...document.querySelectorAll('#table tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
     assert rows and all(row[3] == "64" and int(row[1].removeprefix("2^") if "^" in row[1] else 0) > 20 for row in rows[:5])

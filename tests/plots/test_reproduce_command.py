@@ -248,13 +248,20 @@ def test_an_interrupted_sweep_ends_with_130(
         assert told.splitlines()[-1] == f"{name}: interrupted; what is recorded is complete"
 
 
+# Two sweeps wait for each other, so one after the other ends without the word that follows.
+MEET = """for last; do :; done; echo $CUDA_VISIBLE_DEVICES >met-${last##*/}
+turns=0
+while [ $(ls met-* | wc -l) -lt 2 ]; do
+  [ $((turns += 1)) -lt 1200 ] || exit 9
+  sleep 0.05
+done
+"""
+
+
 def test_sweeps_run_on_several_gpus_at_a_time(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Both wait until the other runs, so one after the other would never end.
-    meet = "for last; do :; done; echo $CUDA_VISIBLE_DEVICES >met-${last##*/}\n"
-    meet += "while [ $(ls met-* | wc -l) -lt 2 ]; do sleep 0.05; done\n"
-    (here / "kselect").write_text(FAKE + meet + "echo done; exit 1\n")
+    (here / "kselect").write_text(FAKE + MEET + "echo done; exit 1\n")
     (here / "kselect").chmod(0o755)
     shutil.copytree(ROOT / "configs", here / "configs")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
@@ -274,7 +281,7 @@ def test_sweeps_run_on_several_gpus_at_a_time(
 def test_no_sweep_begins_on_another_gpu_after_an_interruption(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (here / "kselect").write_text(FAKE + "sleep 0.2; exit 130\n")
+    (here / "kselect").write_text(FAKE + MEET + "exit 130\n")
     (here / "kselect").chmod(0o755)
     shutil.copytree(ROOT / "configs", here / "configs")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")

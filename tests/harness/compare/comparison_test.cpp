@@ -5,6 +5,7 @@
 #include "harness/compare/noise.hpp"
 #include "harness/compare/report.hpp"
 #include "tests/harness/compare/recorded.hpp"
+#include "tests/harness/scratch_directory.hpp"
 
 namespace kselect::harness::compare {
 namespace {
@@ -284,12 +285,12 @@ TEST(Comparison, NoiseOfARunAgainstItself) {
   const cell_noise& noise = floor.cells.at(a.cells[0].identity);
   EXPECT_NEAR(noise.unpaired, std::log(104.0 / 99), 1e-12);
   EXPECT_NEAR(noise.paired, std::log(100.0 / 99), 1e-12);  // six pairs: the extremes
-  const auto file = std::filesystem::path(testing::TempDir()) / "noise.json";
+  const scratch_directory scratch;
+  const auto file = scratch / "noise.json";
   write_noise(floor, file);
   const noise_floor read = read_noise(file);
   EXPECT_EQ(read.machine, floor.machine);
   EXPECT_EQ(read.cells.at(a.cells[0].identity).paired, noise.paired);
-  std::filesystem::remove(file);
 }
 
 TEST(Comparison, WorkIsComparedExactly) {

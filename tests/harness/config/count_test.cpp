@@ -1,6 +1,6 @@
 // Counting a sweep without visiting it gives what visiting it gives.
 
-#include <chrono>
+#include <ctime>
 #include <optional>
 #include <random>
 
@@ -129,9 +129,9 @@ TEST(count_left, counts_a_milliard_without_a_walk) {
                                            {"/axes/direction", R"(["smallest", "largest"])"},
                                            {"/constraints", R"(["k <= n"])"}});
   const combinations all(config);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process: another one may have the processor
   EXPECT_EQ(count_left(all), 2 * 1000 * std::int64_t{500'500});
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - begin, 20 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

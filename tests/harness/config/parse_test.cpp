@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/harness/config/minimal_config.hpp"
+#include "tests/harness/scratch_directory.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -174,17 +175,17 @@ TEST(parse_config, ignores_notes_everywhere) {
 }
 
 TEST(load_config, reads_a_file) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "kselect_load_config.json";
+  const scratch_directory scratch;
+  const auto path = scratch / "config.json";
   std::ofstream(path) << text_with({});
   const sweep_config config = load_config(path);
   EXPECT_EQ(config.file_name, path.string());
   EXPECT_EQ(config.name, "x");
-  std::filesystem::remove(path);
 }
 
 TEST(load_config, refuses_what_it_cannot_read) {
-  const auto missing = std::filesystem::path(testing::TempDir()) / "kselect_no_such.json";
-  for (const auto& path : {missing, std::filesystem::path(testing::TempDir())}) {
+  const scratch_directory scratch;
+  for (const auto& path : {scratch / "no_such.json", scratch.path()}) {
     try {
       load_config(path);
       ADD_FAILURE() << "no error for " << path;
@@ -196,11 +197,11 @@ TEST(load_config, refuses_what_it_cannot_read) {
 }
 
 TEST(load_config, refuses_a_file_that_is_too_long_without_reading_it_whole) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "kselect_long_config.json";
+  const scratch_directory scratch;
+  const auto path = scratch / "long.json";
   std::ofstream(path) << std::string(std::size_t{1} << 21, ' ');
   const std::string message = testing_config::usage_error([&] { load_config(path); });
   EXPECT_NE(message.find("longer than 1048576 bytes"), std::string::npos) << message;
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "kselect/simt/counters.hpp"
 #include "runtime/error.hpp"
+#include "tests/harness/scratch_directory.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -41,7 +42,8 @@ TEST(WorkCounters, CountEveryKernelAlikeEveryTime) {
 }
 
 TEST(WorkCounters, FileKeepsEverything) {
-  const auto file = std::filesystem::path(testing::TempDir()) / "counters.json";
+  const scratch_directory scratch;
+  const auto file = scratch / "counters.json";
   const work_record counted = {{{"a", "n=1"}, {{"passes", 2}, {"global_reads", 1LL << 40}}},
                                {{"b/c", "n=\"1\""}, {}}};
   write_work(counted, file);

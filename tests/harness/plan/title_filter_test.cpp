@@ -2,7 +2,7 @@
 
 #include "harness/plan/title_filter.hpp"
 
-#include <chrono>
+#include <ctime>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -51,9 +51,9 @@ TEST(TitleFilter, TakesNoTimeWhateverItIs) {
   std::string filter;
   for (int i = 0; i < 300; ++i) filter += "*a";
   const std::string long_title(20'000, 'a');
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: another one may have the processor
   EXPECT_FALSE(title_filter(filter + "z").matches(long_title));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  EXPECT_LT(std::clock() - start, 2 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

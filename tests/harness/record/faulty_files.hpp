@@ -1,6 +1,6 @@
 #pragma once
-// Helpers of the record tests: numbered records of very different lengths, a scratch directory, and
-// a file system on which a chosen system call fails.
+// Helpers of the record tests: numbered records of very different lengths, and a
+// file system on which a chosen system call fails.
 
 #include <cerrno>
 #include <cstdlib>
@@ -16,25 +16,9 @@
 #include <gtest/gtest.h>
 
 #include "harness/record/journal.hpp"
+#include "tests/harness/scratch_directory.hpp"
 
 namespace kselect::harness {
-
-// An empty directory; the destructor removes it with its content.
-class scratch_directory {
- public:
-  scratch_directory() : path_(testing::TempDir() + "/kselect-record-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp: " + path_);
-  }
-  ~scratch_directory() { std::filesystem::remove_all(path_); }
-  scratch_directory(const scratch_directory&) = delete;
-  scratch_directory& operator=(const scratch_directory&) = delete;
-
-  std::filesystem::path operator/(std::string_view name) const { return path() / name; }
-  std::filesystem::path path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline std::string record(int number) {
   const auto padding = static_cast<std::size_t>(number * number % 47);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <latch>
 #include <random>
 #include <signal.h>
 #include <string>
@@ -265,8 +266,12 @@ TEST(journal_crash, a_reader_beside_a_writer_sees_a_growing_prefix) {
   const scratch_directory scratch;
   journal writer = journal::open(scratch.path(), open_mode::create_new);
   constexpr int count = 200;
+  std::latch some_seen(1);  // otherwise all may be written before the first look
   std::thread appending([&] {
-    for (int i = 0; i < count; ++i) writer.append(large_record(i % 3 == 0 ? i + 1 : i));
+    for (int i = 0; i < count; ++i) {
+      if (i == count / 2) some_seen.wait();
+      writer.append(large_record(i % 3 == 0 ? i + 1 : i));
+    }
   });
   int before = 0;
   int distinct = 0;
@@ -278,6 +283,7 @@ TEST(journal_crash, a_reader_beside_a_writer_sees_a_growing_prefix) {
       ++now;
     }
     EXPECT_GE(now, before);
+    if (before == 0 && now > 0) some_seen.count_down();
     distinct += now > before;
     before = now;
   }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/error.hpp"
+#include "tests/harness/scratch_directory.hpp"
 #include "tests/harness/tune/made_up.hpp"
 
 namespace kselect::harness::tune {
@@ -15,10 +16,7 @@ namespace {
 
 class table_file : public testing::Test {
  protected:
-  std::filesystem::path path() const {
-    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-    return std::filesystem::path(testing::TempDir()) / (std::string(test->name()) + ".json");
-  }
+  std::filesystem::path path() const { return scratch_ / "table.json"; }
   void write(const std::string& text) const { std::ofstream(path()) << text; }
   std::string refused() const {
     try {
@@ -31,7 +29,9 @@ class table_file : public testing::Test {
     ADD_FAILURE() << "no error";
     return "";
   }
-  void TearDown() override { std::filesystem::remove(path()); }
+
+ private:
+  scratch_directory scratch_;
 };
 
 learned_table learned() {

@@ -3,6 +3,8 @@
 #include "search/knn/tiled/courier.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <latch>
 #include <stdexcept>
 #include <thread>
@@ -64,11 +66,12 @@ TEST(CourierBeside, DropsWhatHasNotBegunWhenItEnds) {
       ending.wait();
       ++done;
     });
-    one.post([&] { ++done; });
+    std::future<void> second = one.post([&] { ++done; });
     begun.wait();
-    // The destructor drops the second errand before it waits for the first.
-    release = std::jthread([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // The destructor drops the second errand before it waits for the first. The future of what is
+    // dropped is ready. A destructor that drops nothing is found after the limit.
+    release = std::jthread([&ending, dropped = std::move(second)] {
+      dropped.wait_for(std::chrono::seconds(60));
       ending.count_down();
     });
   }
