@@ -179,10 +179,8 @@ def top_k(
         if found is not None:
             return found
     flags = _flags.of(mode, sorted, stable, nan)
-    rows = lengths, starts, offsets, mask, max_length
-    ragged = any(one is not None for one in rows)
-    plain = axis == -1 and out is None and stream is None and index_dtype is None
-    if plain and not ragged and not indices_only:
+    ragged = not (lengths is starts is offsets is mask is max_length is None)  # not all are None
+    if not ragged and not indices_only and axis == -1 and out is stream is index_dtype is None:
         found = _of_plain_rows(a, k, flags, workspace, threads)
         if found is not None:
             return found

@@ -249,9 +249,13 @@ def mask_words(mask: Any, things: int) -> Any:
     bits = _masks.bits_of("mask", type_name(mask))
     if bits == 32:
         return mask.contiguous().view(torch.int32)
-    padded = mask.new_zeros((*mask.shape[:-1], _masks.words_in(things) * 32 // bits))
-    padded[..., : mask.shape[-1]] = mask
+    whole = (*mask.shape[:-1], _masks.words_in(things) * 32 // bits)
+    is_whole = mask.shape == whole and mask.is_contiguous() and mask.storage_offset() % 8 == 0
+    if bits == 8 or not is_whole:
+        padded = mask.new_zeros(whole)
+        padded[..., : mask.shape[-1]] = mask
+        mask = padded
     if bits == 1:
-        gathered = padded.view(torch.int64) * _masks.GATHER
-        padded = gathered.view(torch.uint8)[..., 7::8].contiguous()
-    return padded.view(torch.int32)
+        gathered = mask.view(torch.int64) * _masks.GATHER
+        mask = gathered.view(torch.uint8)[..., 7::8].contiguous()
+    return mask.view(torch.int32)

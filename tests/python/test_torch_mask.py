@@ -55,7 +55,7 @@ def test_random_problems(device, seed):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_words_are_those_of_numpy(device):
-    from kselect import _torch
+    from kselect import _torch, _torch_ragged
 
     random = np.random.default_rng(3)
     for n in (1, 31, 32, 33, 64, 1000):
@@ -67,6 +67,11 @@ def test_words_are_those_of_numpy(device):
             words = _torch.mask_words(there(given, device), n)
             assert words.dtype is torch.int32 and words.is_contiguous()
             assert (words.cpu().numpy() == wanted.view(np.int32)).all()
+    mask = there(random.random((70, 65)) < 0.5, device)
+    for part in (mask.T[:, :64], mask[:, 1:], mask[3:5, :64], mask.reshape(-1)[3:67], mask.expand(2, 70, 65)):
+        words = _torch.mask_words(part, part.shape[-1])
+        assert torch.equal(words, _torch.mask_words(part.clone(), part.shape[-1]))
+        assert torch.equal(_torch_ragged.unpacked(words, part.shape[-1]).bool(), part)
 
 
 @pytest.mark.parametrize("device", DEVICES)
