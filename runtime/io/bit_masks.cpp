@@ -20,7 +20,7 @@ constexpr std::int64_t bits_a_word = 32;
 std::int64_t bytes_for(std::int64_t things) { return (things + 7) / 8; }
 
 // How a row of the file lies.
-struct mask_rows {
+struct rows_of_file {
   std::int64_t rows, bytes;  // of a row
   bool packed;               // 8 things a byte, not one
   bool each;                 // not one for all rows
@@ -37,7 +37,7 @@ std::string shapes_of(const masked_rows& over, std::int64_t length) {
                      over.each ? fmt::format("({}, {})", over.rows, length) : "");
 }
 
-mask_rows rows_in(const npy_file& array, const std::string& name, const masked_rows& over) {
+rows_of_file rows_in(const npy_file& array, const std::string& name, const masked_rows& over) {
   const std::vector<std::int64_t>& shape = array.shape();
   if (array.type() != element_type::uint8) {
     refuse_masks(name,
@@ -76,7 +76,7 @@ void pack_row(const std::string& name, const char* thing, std::int64_t row,
 bit_masks load_bit_masks(const std::filesystem::path& file, const masked_rows& over) {
   const npy_file array = npy_file::open_or_collect(file);
   const std::string name = input_name(file);
-  const mask_rows from = rows_in(array, name, over);
+  const rows_of_file from = rows_in(array, name, over);
   if (array.fortran_order() && from.rows > 1) {
     refuse_masks(name, "is in Fortran order; save it with numpy.ascontiguousarray");
   }
