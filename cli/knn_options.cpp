@@ -193,9 +193,13 @@ cuda_knn_options cuda_options(const knn_arguments& o) {
 
 bit_masks masks_of(const knn_arguments& o, std::int64_t queries, std::int64_t vectors) {
   bit_masks one, each;
-  if (!o.filter.empty()) one = load_bit_masks(o.filter, vectors);
+  if (!o.filter.empty()) one = load_bit_masks(o.filter, {.n = vectors});
   if (o.filter_each.empty()) return one;
-  each = load_bit_masks(o.filter_each, vectors, queries);
+  each = load_bit_masks(o.filter_each, {.n = vectors,
+                                        .rows = queries,
+                                        .shared = false,
+                                        .each = true,
+                                        .things = "these vectors and queries"});
   for (std::size_t i = 0; i < each.words.size() && !one.words.empty(); ++i) {
     each.words[i] &= one.words[i % one.words.size()];
   }

@@ -72,6 +72,7 @@ json entry_json(const registered& row) {
           {"payloads", members(entry.payloads)},
           {"layouts", members(entry.layouts)},
           {"ragged", members(entry.ragged)},
+          {"masks", entry.masks},
           {"nan_orders", members(entry.nans)},
           {"threaded", entry.threaded},
           {"executors", executors}};
@@ -103,9 +104,9 @@ void print_entry(const registered& row) {
              promises.synchronises ? "; synchronises" : "",
              promises.modifies_input ? "; modifies its input" : "");
   const bool places_nan = entry.nans.contains(nan_order::last);
-  fmt::print("  takes      {}; {}; {}{}{}\n", fmt::join(members(entry.dtypes), ", "),
+  fmt::print("  takes      {}; {}; {}{}{}{}\n", fmt::join(members(entry.dtypes), ", "),
              fmt::join(members(entry.payloads), ", "), fmt::join(members(entry.layouts), ", "),
-             entry.ragged.bits != 0 ? "; ragged rows" : "",
+             entry.ragged.bits != 0 ? "; ragged rows" : "", entry.masks ? "; masks" : "",
              places_nan ? "; NaN last or first" : "");
   fmt::print("  limits     {}\n", limits_text(promises.limits));
   std::vector<std::string> places;

@@ -1,5 +1,5 @@
-// `kselect prove` checks the certificate of an answer that another program gave: of equal rows, or
-// of rows of lengths of their own.
+// `kselect prove` checks the certificate of an answer that another program gave: of equal rows, of
+// rows of lengths of their own, or of what a mask admits.
 
 #include <array>
 #include <optional>
@@ -177,14 +177,15 @@ void require_an_answer(const prove_arguments& o) {
 int prove(const prove_arguments& o) {
   require_an_answer(o);
   o.ragged.require_use_of_fill();
-  const std::array<named_file, 8> inputs = {{{"ROWS", o.rows, true},
+  const std::array<named_file, 9> inputs = {{{"ROWS", o.rows, true},
                                              {"VALUES", o.values, true},
                                              {"INDICES", o.indices, true},
                                              {"--lengths", o.ragged.lengths, true},
                                              {"--starts", o.ragged.starts, true},
                                              {"--offsets", o.ragged.offsets, true},
                                              {"--k-each", o.ragged.k_each, true},
-                                             {"--map", o.ragged.map, true}}};
+                                             {"--map", o.ragged.map, true},
+                                             {"--mask", o.ragged.mask, true}}};
   const job_files distinct(inputs, {});
   const npy_file rows = open_matrix(o.rows);
   problem p = problem_of(o, rows);
@@ -201,7 +202,8 @@ int prove(const prove_arguments& o) {
                    .lengths = places.lengths.data(),
                    .starts = places.starts.data(),
                    .k_each = places.k_each.data(),
-                   .map = places.map.data()};
+                   .map = places.map.data(),
+                   .mask = places.mask.data()};
   const verdict found = verify(p, promised(o), buffers, threads_to_use(o.threads));
   for (const npy_file* const file : {&rows, &given.first()}) file->require_unchanged();
   if (given.indices) given.indices->require_unchanged();

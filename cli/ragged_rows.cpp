@@ -62,8 +62,14 @@ void require_rows(const npy_file& file, const std::string& name, std::int64_t q,
 void ragged_options::require_use_of_fill() const {
   if (fill == -1 || any()) return;
   throw error(failure::usage,
-              "--fill is for rows of fewer than k elements: give --lengths, --starts, --offsets or "
-              "--k-each, or leave it out");
+              "--fill is for rows of fewer than k elements: give --lengths, --starts, --offsets, "
+              "--k-each or --mask, or leave it out");
+}
+
+void ragged_options::require_masks_of(const algorithm& entry) const {
+  if (mask.empty() || entry.masks) return;
+  throw error(failure::unsupported,
+              fmt::format("{} takes no --mask; `--algorithm auto` does", entry.name));
 }
 
 void option_ragged(CLI::App& command, ragged_options& o) {
@@ -90,6 +96,11 @@ void option_ragged(CLI::App& command, ragged_options& o) {
                   "names of columns (of elements, with --offsets or of the input's shape), which "
                   "the answer has in place of indices: int32 or int64 (.npy)")
       ->type_name("FILE");
+  command
+      .add_option("--mask", o.mask,
+                  "which columns (elements, with --offsets) may be selected, for all rows or, of "
+                  "the input's shape, for each: bool, or uint8 bits as of numpy.packbits (.npy)")
+      ->type_name("FILE");
   command.add_option("--fill", o.fill,
                      "the index where a row has fewer than k elements; its value is infinity, of "
                      "integers the worst (default: -1)");
@@ -97,9 +108,10 @@ void option_ragged(CLI::App& command, ragged_options& o) {
 
 ragged_arrays::ragged_arrays(const ragged_options& o, problem& p, const std::string& name) {
   if (p.layout == layout::column_major) {
-    throw error(failure::input, fmt::format("{}: is in Fortran order; rows of lengths of their own "
-                                            "need numpy's ascontiguousarray",
-                                            name));
+    throw error(failure::input,
+                fmt::format("{}: is in Fortran order; rows of lengths of their own, "
+                            "a map and a mask need numpy's ascontiguousarray",
+                            name));
   }
   if (p.n == 0 && o.offsets.empty()) {
     throw error(failure::input, fmt::format("{}: its rows have no columns", name));
@@ -108,6 +120,7 @@ ragged_arrays::ragged_arrays(const ragged_options& o, problem& p, const std::str
   if (!o.offsets.empty()) cut_to_segments(o, p, name);
   if (!o.k_each.empty()) open_k_each(o, p, name);
   if (!o.map.empty()) open_map(o, p, name);
+  if (!o.mask.empty()) open_mask(o, p);
   if (!o.offsets.empty()) return;
   if (!o.lengths.empty()) {
     lengths_ = open_numbers(o.lengths, "--lengths");
@@ -158,6 +171,17 @@ void ragged_arrays::open_map(const ragged_options& o, problem& p, const std::str
                           shape.empty() ? "no dimension"
                                         : fmt::format("the shape {}", fmt::join(shape, " x ")),
                           reached, p.segments ? "elements" : "columns", name));
+}
+
+void ragged_arrays::open_mask(const ragged_options& o, problem& p) {
+  mask_ = load_bit_masks(o.mask, {.n = p.segments ? p.elements : p.n,
+                                  .rows = p.q,
+                                  .each = !p.segments,
+                                  .thing = p.segments ? "element" : "column",
+                                  .things = p.segments ? "these elements" : "these rows"});
+  if (mask_.words.empty()) mask_.words.push_back(0);  // no elements, but a mask
+  p.mask = mask_.each ? mask_bits::elements : mask_bits::columns;
+  if (mask_.each) p.mask_pitch = mask_.pitch;
 }
 
 void ragged_arrays::cut_to_segments(const ragged_options& o, problem& p, const std::string& name) {
@@ -215,6 +239,7 @@ row_places ragged_arrays::places() const {
   if (starts_) found.starts = bytes_of(*starts_);
   if (k_each_) found.k_each = bytes_of(*k_each_);
   if (map_) found.map = bytes_of(*map_);
+  found.mask = std::as_bytes(std::span(mask_.words));
   return found;
 }
 

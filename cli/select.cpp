@@ -140,16 +140,18 @@ void require_room(const problem& p) {
 int select(const select_arguments& o) {
   require_in_payload(o);
   o.ragged.require_use_of_fill();
-  const std::array<named_file, 6> inputs = {{{"--input", o.input, true},
+  const std::array<named_file, 7> inputs = {{{"--input", o.input, true},
                                              {"--lengths", o.ragged.lengths, true},
                                              {"--starts", o.ragged.starts, true},
                                              {"--offsets", o.ragged.offsets, true},
                                              {"--k-each", o.ragged.k_each, true},
-                                             {"--map", o.ragged.map, true}}};
+                                             {"--map", o.ragged.map, true},
+                                             {"--mask", o.ragged.mask, true}}};
   const std::array<named_file, 2> outputs = {
       {{"--values", o.values, true}, {"--indices", o.indices, true}}};
   const job_files held(inputs, outputs);
   const algorithm& entry = *require_algorithm(o.algorithm, o.require).algorithm;
+  o.ragged.require_masks_of(entry);
   const auto place = open_backend(require_executor(o.executor, entry), o.threads);
   const npy_file matrix = npy_file::open_or_collect(o.input);
   problem p = problem_of(o, matrix, entry);
@@ -186,7 +188,9 @@ void add_select(CLI::App& app, action& chosen) {
       ->required()
       ->type_name("FILE");
   command
-      ->add_option("--k", o->k, "how many of each row, at most n; of rows of their own lengths any")
+      ->add_option(
+          "--k", o->k,
+          "how many of each row, at most n; any of rows of their own lengths or under a mask")
       ->required()
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   option_output(*command, "--values", o->values, "the values, Q x k (.npy); - is standard output");

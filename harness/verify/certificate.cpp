@@ -300,16 +300,29 @@ verdict verify_ragged(const problem& what, const contract& promises, const io& b
   return total;
 }
 
+void require_arrays(const problem& what, const io& buffers) {
+  const auto require_one = [&](bool wanted, const void* array, std::string_view why) {
+    require(array != nullptr || !wanted, why, what);
+  };
+  require_one(true, buffers.input, "the input is null");
+  require_one(what.has_values(), buffers.values, "the values are null");
+  require_one(what.has_indices(), buffers.indices, "the indices are null");
+  require_one(what.map != row_numbers::none, buffers.map, "the map is null");
+  require_one(what.mask != mask_bits::none, buffers.mask, "the mask is null");
+  require_one(what.k_each != row_numbers::none, buffers.k_each, "the k of rows is null");
+  require_one(what.lengths != row_numbers::none, buffers.lengths, "the lengths are null");
+  require_one(what.starts != row_numbers::none, buffers.starts, "the starts are null");
+}
+
 }  // namespace
 
 verdict verify(const problem& what, const contract& promises, const io& buffers, int threads) {
   require(threads >= 1, "threads must be at least 1", what);
   if (what.n == 0 || what.q == 0 || what.k == 0) return {};
-  require(buffers.input != nullptr, "the input is null", what);
-  require(buffers.values != nullptr || !what.has_values(), "the values are null", what);
-  require(buffers.indices != nullptr || !what.has_indices(), "the indices are null", what);
+  require_arrays(what, buffers);
+  require(!what.ragged() || what.payload != payload::kth_value, "ragged rows have no k-th value",
+          what);
   if (what.map != row_numbers::none) {
-    require(buffers.map != nullptr, "the map is null", what);
     std::vector<std::int64_t> positions = positions_named(what, buffers);
     problem plain = without_map(what);
     plain.index = index_type::int64;

@@ -23,7 +23,7 @@ constexpr const char* capsule_name = "kselect.kept_call";
 struct kept_call {
   tensor_call call;
   array workspace;
-  std::array<PyObject*, 3> numbers;  // lengths, starts, offsets, or None
+  std::array<PyObject*, 4> numbers;  // lengths, starts, offsets, mask, or None
   PyObject* held = nullptr;          // all objects whose memory is used
 
   kept_call() = default;
@@ -91,8 +91,8 @@ PyObject* keep_call(PyObject*, PyObject* const* given, Py_ssize_t count) {
     Py_RETURN_NONE;
   }
   std::copy_n(given + lengths_, kept->numbers.size(), kept->numbers.begin());
-  kept->held = PyTuple_Pack(5, given[lengths_], given[starts_], given[offsets_], given[out_],
-                            given[argument_count]);
+  kept->held = PyTuple_Pack(6, given[lengths_], given[starts_], given[offsets_], given[mask_],
+                            given[out_], given[argument_count]);
   if (kept->held == nullptr) return nullptr;
   PyObject* const capsule = PyCapsule_New(kept.get(), capsule_name, &drop);
   if (capsule != nullptr) static_cast<void>(kept.release());

@@ -26,16 +26,22 @@ row_numbers type_of(const array& numbers, bool is_given) {
   return numbers.type == element::int32 ? row_numbers::int32 : row_numbers::int64;
 }
 
+bool is_there(const array& numbers, const char* name, const array& rows) {
+  if (numbers.on_gpu == rows.on_gpu && numbers.gpu == rows.gpu) return true;
+  PyErr_Format(PyExc_ValueError, "%s is not on the device of a", name);
+  return false;
+}
+
 bool fits(const array& numbers, const char* name, const array& rows, std::int64_t wanted) {
-  if (numbers.on_gpu != rows.on_gpu || numbers.gpu != rows.gpu) {
-    PyErr_Format(PyExc_ValueError, "%s is not on the device of a", name);
-    return false;
-  }
+  if (!is_there(numbers, name, rows)) return false;
   if (numbers.count() == wanted) return true;
   PyErr_Format(PyExc_ValueError, "%s has %lld numbers, but must have %lld", name,
                static_cast<long long>(numbers.count()), static_cast<long long>(wanted));
   return false;
 }
+
+// Of a mask over so many elements.
+std::int64_t words_for(std::int64_t elements) { return (elements + 31) / 32; }
 
 bool out_of_range(const char* name, std::int64_t row, std::int64_t found, std::int64_t most) {
   PyErr_Format(PyExc_ValueError, "%s has %lld in row %lld, but must have 0 to %lld there", name,
@@ -67,12 +73,21 @@ bool ragged_arguments::read_numbers_of(PyObject* const* given) {
     if (!read_numbers(starts, given[2], "offsets", has_offsets)) return false;
     segments = has_starts = true;
   }
-  return true;
+  return read_mask(given[3]);
+}
+
+bool ragged_arguments::read_mask(PyObject* given) {
+  has_mask = given != Py_None;
+  if (!has_mask) return true;
+  if (!mask.read(given, "mask", false)) return false;
+  if ((mask.type == element::int32 || mask.type == element::uint32) && mask.dense()) return true;
+  PyErr_SetString(PyExc_TypeError, "mask is no dense array of words of 32 bits");
+  return false;
 }
 
 bool ragged_arguments::read(PyObject* const* given) {
-  return read_numbers_of(given) && read_integer(given[3], "fill", INT64_MIN, INT64_MAX, fill) &&
-         read_integer(given[4], "max_length", 1, INT64_MAX, most);
+  return read_numbers_of(given) && read_integer(given[4], "fill", INT64_MIN, INT64_MAX, fill) &&
+         read_integer(given[5], "max_length", 1, INT64_MAX, most);
 }
 
 bool ragged_arguments::complete(problem& p, std::int64_t axis) const {
@@ -80,6 +95,10 @@ bool ragged_arguments::complete(problem& p, std::int64_t axis) const {
   p.starts = type_of(starts, has_starts);
   p.segments = segments;
   p.fill = fill;
+  if (has_mask) {
+    p.mask = mask.dimensions == 1 ? mask_bits::columns : mask_bits::elements;
+    if (mask.dimensions != 1) p.mask_pitch = words_for(axis);
+  }
   if (segments) {
     p.q = starts.count() - 1;
     p.n = most;
@@ -101,11 +120,21 @@ bool ragged_arguments::check(const problem& p, const array& rows, std::int64_t a
       !fits(starts, segments ? "offsets" : "starts", rows, p.q + (segments ? 1 : 0))) {
     return false;
   }
+  if (has_mask && !check_mask(p, rows, axis)) return false;
   if (rows.on_gpu) return true;
   for (std::int64_t row = 0; row < p.q; ++row) {
     if (!(segments ? check_segment(p, row, axis) : check_row(p, row, axis))) return false;
   }
   return true;
+}
+
+bool ragged_arguments::check_mask(const problem& p, const array& rows, std::int64_t axis) const {
+  if (!is_there(mask, "mask", rows)) return false;
+  const std::int64_t wanted = (p.mask == mask_bits::elements ? p.q : 1) * words_for(axis);
+  if (mask.count() == wanted) return true;
+  PyErr_Format(PyExc_ValueError, "mask has %lld words, but must have %lld",
+               static_cast<long long>(mask.count()), static_cast<long long>(wanted));
+  return false;
 }
 
 bool ragged_arguments::check_row(const problem& p, std::int64_t row, std::int64_t axis) const {

@@ -1,5 +1,6 @@
 #pragma once
 // Rows of lengths of their own, as a call from Python gives them: arrays of one number a row.
+// Beside them, the bits of a mask.
 
 #include <cstdint>
 
@@ -10,12 +11,14 @@
 namespace kselect::python {
 
 // Either `lengths`, `starts` or both belong to a matrix, or `starts` are the Q + 1 offsets of
-// segments of one array. `most` is the most elements that a row has.
+// segments of one array. `mask` has words of 32 bits: of one dimension, for the elements of the
+// axis, which all rows share; or of more, as many for each row. `most` is the most elements that a
+// row has.
 struct ragged_arguments {
-  static constexpr Py_ssize_t count = 5;  // lengths, starts, offsets, fill, most
+  static constexpr Py_ssize_t count = 6;  // lengths, starts, offsets, mask, fill, most
 
-  array lengths, starts;
-  bool has_lengths = false, has_starts = false, segments = false;
+  array lengths, starts, mask;
+  bool has_lengths = false, has_starts = false, has_mask = false, segments = false;
   long long fill = -1, most = 0;
 
   // None stands for no array. False: a Python exception is set.
@@ -29,6 +32,8 @@ struct ragged_arguments {
   bool check(const problem& p, const array& rows, std::int64_t axis) const;
 
  private:
+  bool read_mask(PyObject* given);
+  bool check_mask(const problem& p, const array& rows, std::int64_t axis) const;
   bool check_row(const problem& p, std::int64_t row, std::int64_t axis) const;
   bool check_segment(const problem& p, std::int64_t row, std::int64_t axis) const;
 };

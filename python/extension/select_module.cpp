@@ -107,7 +107,7 @@ PyObject* const* ragged_part(PyObject* const* given, Py_ssize_t count, Py_ssize_
 
 constexpr const char* top_k_help =
     "top_k(a, k, axis, flags, values, indices, workspace, threads, stream\n"
-    "      [, lengths, starts, offsets, fill, max_length]) -> bool\n\n"
+    "      [, lengths, starts, offsets, mask, fill, max_length]) -> bool\n\n"
     "Selects along one axis of a into dense arrays; values may be None. False: a must be copied\n"
     "first, because its rows lie neither one after another nor, on a GPU, side by side.";
 
@@ -148,7 +148,7 @@ PyObject* top_k(PyObject*, PyObject* const* given, Py_ssize_t count) {
 
 constexpr const char* workspace_help =
     "workspace_bytes(a, k, axis, flags, threads, has_values\n"
-    "                [, lengths, starts, offsets, fill, max_length]) -> int | None\n\n"
+    "                [, lengths, starts, offsets, mask, fill, max_length]) -> int | None\n\n"
     "Bytes of workspace that top_k() needs for it; None: a must be copied first.";
 
 PyObject* workspace_bytes(PyObject*, PyObject* const* given, Py_ssize_t count) {

@@ -38,10 +38,14 @@ bool takes_no_columns(const select_plan& plan, const question& q) {
 
 status run(const select_plan& plan, const question& q, const answer_memory& out, const place& at) {
   const problem& p = q.asked.problem;
-  const detail::call_buffers buffers{
-      q.rows.data,         out.values, out.values == nullptr ? 0 : p.q * p.k,
-      out.indices,         p.q * p.k,  q.ragged.lengths.data,
-      q.ragged.starts.data};
+  const detail::call_buffers buffers{.rows = q.rows.data,
+                                     .values = out.values,
+                                     .value_count = out.values == nullptr ? 0 : p.q * p.k,
+                                     .indices = out.indices,
+                                     .index_count = p.q * p.k,
+                                     .lengths = q.ragged.lengths.data,
+                                     .starts = q.ragged.starts.data,
+                                     .mask = q.ragged.mask.data};
   const bool is_given = q.rows.on_gpu || out.has_workspace;
   if (!is_given) return run_allocating(plan, q, buffers, at);
   status done = run_in(out.workspace, plan, q, buffers, at);

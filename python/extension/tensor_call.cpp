@@ -94,10 +94,19 @@ bool is_answer(const array& out, element type, const tensor_call& call) {
          has_shape(out, call.answer_shape()) && !overlap(out, rows);
 }
 
-// Whether numbers of rows are tensors, or None.
+// Whether numbers of rows and a mask are tensors, or None.
 bool are_tensors(PyObject* const* given) {
-  return std::all_of(given, given + 3,
+  return std::all_of(given, given + 4,
                      [](PyObject* one) { return one == Py_None || is_tensor(one); });
+}
+
+// Whether a mask has words for the last axis of `rows`: for all rows, or for each.
+bool has_words(const array& mask, const array& rows) {
+  const int last = mask.dimensions - 1;
+  if (last < 0 || mask.shape[last] != (rows.shape[rows.dimensions - 1] + 31) / 32) return false;
+  return last == 0 ||
+         (mask.dimensions == rows.dimensions &&
+          std::equal(mask.shape.begin(), mask.shape.begin() + last, rows.shape.begin()));
 }
 
 // The most elements of a segment; offsets are in host memory.
@@ -125,6 +134,7 @@ bool read_ragged(ragged_arguments& ragged, PyObject* const* given, const array& 
       (is_bounded && !read_integer(given[max_length_], "max_length", 1, INT64_MAX, most))) {
     return false;
   }
+  if (ragged.has_mask && !has_words(ragged.mask, rows)) return false;
   if (ragged.segments) {
     if (rows.dimensions != 1 || ragged.starts.dimensions != 1) return false;
     if (!is_bounded && !ragged.starts.on_gpu) most = longest(ragged.starts);
@@ -191,8 +201,7 @@ bool read_call(tensor_call& call, given_outputs& out, PyObject* const* given) {
   long long threads = known.threads;
   if (!is_tensor(given[a_]) || !is_plain(given[a_]) || !read_flags(given, call.asked.flags) ||
       !read_flag(given[indices_only_], 1, indices_only) ||
-      (given[threads_] != Py_None &&
-       !read_integer(given[threads_], "threads", 1, 4096, threads))) {
+      (given[threads_] != Py_None && !read_integer(given[threads_], "threads", 1, 4096, threads))) {
     return false;
   }
   call.has_values = indices_only == 0;

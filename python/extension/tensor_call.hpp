@@ -23,6 +23,7 @@ enum argument : Py_ssize_t {
   lengths_,
   starts_,
   offsets_,
+  mask_,
   max_length_,
   fill_,
   out_,

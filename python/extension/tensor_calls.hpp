@@ -14,7 +14,7 @@ PyObject* open_torch_functions(PyObject*, PyObject* const* given, Py_ssize_t cou
 
 inline constexpr const char* top_k_of_tensor_help =
     "top_k_of_tensor(a, k, mode, sorted, nan, stable, indices_only, lengths, starts, offsets,\n"
-    "                max_length, fill, out, index_dtype, threads) -> TopK | Tensor | None\n\n"
+    "                mask, max_length, fill, out, index_dtype, threads) -> TopK | Tensor | None\n\n"
     "kselect.top_k() of a tensor's last axis, with all of its arguments. None: nothing was done,\n"
     "because the call is wrong or takes a longer way, which says what is wrong.";
 PyObject* top_k_of_tensor(PyObject*, PyObject* const* given, Py_ssize_t count);

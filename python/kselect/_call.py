@@ -60,7 +60,7 @@ class Call:
         shape = shape[: self.axis] + shape[self.axis + 1 :]  # of the rows
         self.rows: _ragged.Rows | None = None  # of lengths of their own
         if given is not None:
-            shape = self._ragged(given, shape, length)
+            shape = self._ragged(given, shape)
         elif not 0 <= k <= length:
             raise ValueError(f"k = {k}, but must be 0 to {length}, the length of axis {self.axis}")
         self.wide = self._has_wide_indices(wide, out, length)
@@ -81,8 +81,8 @@ class Call:
             raise ValueError(f"index_dtype is int32, but the axis has {length} elements")
         return wide
 
-    def _ragged(self, given: _ragged.Given, rows: tuple[int, ...], length: int) -> tuple[int, ...]:
-        """Reads rows of lengths of their own. Returns their shape."""
+    def _ragged(self, given: _ragged.Given, rows: tuple[int, ...]) -> tuple[int, ...]:
+        """Reads rows of lengths of their own, and a mask. Returns their shape."""
         if given.offsets is not None and self.last != 0:
             raise ValueError(
                 f"offsets are given, so a must have one dimension, not {self.last + 1}; or axis=None"
@@ -90,7 +90,8 @@ class Call:
         if self.k < 0:
             raise ValueError(f"k = {self.k}, but must not be negative")
         rows = given.shape(rows)
-        self.rows = _ragged.Rows(given, self.library, self.a, rows, length, self.on_gpu)
+        shape = tuple(self.caller.shape)
+        self.rows = _ragged.Rows(given, self.library, self.a, rows, self.axis, shape, self.on_gpu)
         return rows
 
     def run(self, workspace: Any) -> Any:
@@ -151,7 +152,7 @@ class Call:
         return [] if self.rows is None else self.rows.arrays()
 
     def ragged_arguments(self) -> tuple[Any, ...]:
-        """The extension's last arguments; none if the rows are as long as the axis."""
+        """The extension's last arguments; none if each row is the whole axis."""
         return () if self.rows is None else self.rows.exported(self.library, self.on_gpu)
 
     def _select(self, values: Any, indices: Any, workspace: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import cupy
 
-from kselect import _libraries, _numpy
+from kselect import _libraries, _masks, _numpy
 
 DEFAULT_WIDE = True
 
@@ -102,14 +102,18 @@ def narrowed(indices: Any) -> Any:
 def filter_words(given: Any, corpus: int, queries: int, a: Any) -> Any:
     """A filter (kselect._knn) as words of 32 bits, where `a` is."""
     mask = cupy.asarray(given)
-    width, bits = _libraries.filter_shape(mask.shape, type_name(mask), corpus, queries)
-    words = (corpus + 31) // 32
-    padded = cupy.zeros((*mask.shape[:-1], words * 32 // bits), mask.dtype)
-    padded[..., :width] = mask
-    if bits == 8:
+    _masks.check_filter(mask.shape, type_name(mask), corpus, queries)
+    return mask_words(mask, corpus)
+
+
+def mask_words(mask: Any, things: int) -> Any:
+    bits = _masks.bits_of("mask", type_name(mask))
+    if bits == 32:
+        return cupy.ascontiguousarray(mask).reshape(mask.shape).view(cupy.int32)
+    with cupy.cuda.Device(mask.device.id):
+        padded = cupy.zeros((*mask.shape[:-1], _masks.words_in(things) * 32 // bits), mask.dtype)
+        padded[..., : mask.shape[-1]] = mask
+        if bits == 1:
+            gathered = padded.view(cupy.int64) * _masks.GATHER
+            padded = cupy.ascontiguousarray(gathered.view(cupy.uint8)[..., 7::8])
         return padded.view(cupy.int32)
-    places = cupy.arange(32, dtype=cupy.uint32)
-    summed = (padded.reshape(*mask.shape[:-1], words, 32).astype(cupy.uint32) << places).sum(
-        -1, dtype=cupy.uint32
-    )
-    return summed.view(cupy.int32)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kselect import _libraries, _select
+from kselect import _libraries, _masks, _select
 from kselect._arguments import is_wide, thread_count, whole
 from kselect._knn_gpu import GpuVectors
 
@@ -67,19 +67,9 @@ def _words(given: Any, corpus: int, queries: int) -> np.ndarray | None:
     """A filter as words of 32 bits, [words] or [Q, words]; None: no filter."""
     if given is None:
         return None
-    library, given = _libraries.of(given, "filter")
-    if not hasattr(library, "as_numpy"):
-        raise TypeError("filter is on a GPU; pass it in host memory")
-    try:
-        mask = library.as_numpy(given)
-    except TypeError as error:
-        raise TypeError(f"filter{str(error).removeprefix('a')}") from None
-    name = mask.dtype.name
-    _libraries.filter_shape(mask.shape, name, corpus, queries)
-    packed = mask if name == "uint8" else np.packbits(mask, axis=-1, bitorder="little")
-    words = np.zeros((*packed.shape[:-1], (corpus + 31) // 32 * 4), np.uint8)
-    words[..., : packed.shape[-1]] = packed
-    return words.view("<u4").astype(np.uint32, copy=False)
+    mask = _masks.in_host_memory("filter", given)
+    _masks.check_filter(mask.shape, mask.dtype.name, corpus, queries)
+    return _masks.packed(mask, corpus)
 
 
 class Corpus:
@@ -176,8 +166,9 @@ class Corpus:
             k: 1 to the number of vectors.
             filter: Which vectors may be found: booleans, [n] for all queries or [Q, n] for each; or
                 bits of uint8, [ceil(n / 8)] or [Q, ceil(n / 8)], as
-                `numpy.packbits(mask, axis=-1, bitorder="little")` has them. A query that fewer than
-                `k` may answer gets those, then index -1 at distance infinity.
+                `numpy.packbits(mask, axis=-1, bitorder="little")` has them; or words of 32 bits, of
+                uint32 or int32, the lowest bit first. A query that fewer than `k` may answer gets
+                those, then index -1 at distance infinity.
             proven: Whether every query is proven before the call returns. False: a search on a GPU
                 does not wait. All distances are true, but a query that the products in float16 do
                 not prove may lack a nearer vector, and nothing says which. Searches without such

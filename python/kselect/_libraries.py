@@ -34,6 +34,11 @@ and if the extension can keep calls of a plan (_plan.py)
 
     kept_call(a, k, flags, threads, out, workspace, ragged)
 
+if its arrays can be on a GPU
+
+    mask_words(mask, things)         a mask over things in the last dimension as words, int32
+                                     (_masks.py); it does not wait for the GPU
+
 and if its vectors can be searched on a GPU (_knn_gpu.py)
 
     float_rows(a)                    `a` as dense rows of float32
@@ -66,20 +71,6 @@ def filling(name: str, largest: bool) -> float:
         return int(np.iinfo(name).min if largest else np.iinfo(name).max)
     most = 448.0 if name == "float8_e4m3fn" else np.inf  # it has no infinity
     return -most if largest else most
-
-
-def filter_shape(shape: tuple[int, ...], name: str, corpus: int, queries: int) -> tuple[int, int]:
-    """A filter's elements a query, and the vectors in each. Raises if it has a wrong shape."""
-    if name not in ("bool", "uint8"):
-        raise TypeError(f"filter has dtype {name}; pass booleans, or bits of uint8")
-    bits = 1 if name == "bool" else 8
-    width = (corpus + bits - 1) // bits
-    if shape not in ((width,), (queries, width)):
-        raise ValueError(
-            f"filter has shape {shape} and dtype {name}, but must have ({width},) or "
-            f"({queries}, {width}) for {corpus} vectors and {queries} queries"
-        )
-    return width, bits
 
 
 def stream_handle(stream: Any) -> int:

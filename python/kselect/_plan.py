@@ -114,7 +114,9 @@ class Plan:
         keep = getattr(self._library, "kept_call", None)
         if keep is None or self._idle or call.axis != call.last:
             return None
-        options: dict[str, Any] = {} if rows is None else rows.given._asdict()
+        options: dict[str, Any] = {}
+        if rows is not None:
+            options = rows.given._replace(mask=rows.mask)._asdict()
         return keep(a, call.k, call.flags, call.threads, TopK(*self._written), self._workspace, options)
 
 
@@ -131,6 +133,7 @@ def plan(
     lengths: Any = None,
     starts: Any = None,
     offsets: Any = None,
+    mask: Any = None,
     max_length: int | None = None,
     fill: int = -1,
     index_dtype: Any = None,
@@ -143,7 +146,8 @@ def plan(
 
     `lengths`, `starts` and `offsets` are kept, not copied, if they are dense and of int32 or int64:
     write other numbers into them, and the next call selects by these. In host memory a call raises
-    ValueError if a row then is no part of the axis or longer than `max_length`.
+    ValueError if a row then is no part of the axis or longer than `max_length`. So are the words of
+    a `mask` of uint32 or int32; booleans and bytes are packed once, when the plan is made.
 
         select = kselect.plan(scores, 10)
         for scores in batches:
@@ -158,7 +162,7 @@ def plan(
         raise TypeError(
             f"a is a {type(a).__name__}; plans are for NumPy's, torch's and CuPy's arrays"
         )
-    given = _ragged.given(lengths, starts, offsets, fill, max_length)
+    given = _ragged.given(lengths, starts, offsets, mask, fill, max_length)
     if given is not None and given.offsets is not None and max_length is None:
         # Later offsets may have longer rows than these.
         given = given._replace(max_length=max(1, math.prod(a.shape)))

@@ -1,10 +1,10 @@
-"""Rows of lengths of their own: `lengths`, `starts`, `offsets`, `fill` and `max_length` of `top_k`."""
+"""Rows of lengths of their own: `lengths`, `starts`, `offsets`, `mask`, `fill`, `max_length` of `top_k`."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kselect import _libraries
+from kselect import _libraries, _masks
 from kselect._arguments import whole
 
 _MOST_INT32 = (1 << 31) - 1
@@ -16,6 +16,7 @@ class Given(NamedTuple):
     lengths: Any
     starts: Any
     offsets: Any
+    mask: Any
     fill: int
     max_length: int | None
 
@@ -29,8 +30,10 @@ class Given(NamedTuple):
         return (shape[0] - 1,)
 
 
-def given(lengths: Any, starts: Any, offsets: Any, fill: Any, max_length: Any) -> Given | None:
-    """The arguments; None if the rows are as long as the axis. Raises if they do not agree."""
+def given(
+    lengths: Any, starts: Any, offsets: Any, mask: Any, fill: Any, max_length: Any
+) -> Given | None:
+    """The arguments; None if each row is the whole axis. Raises if they do not agree."""
     if offsets is not None and (lengths is not None or starts is not None):
         raise ValueError("offsets are given, so neither lengths nor starts may be")
     if max_length is not None:
@@ -42,9 +45,9 @@ def given(lengths: Any, starts: Any, offsets: Any, fill: Any, max_length: Any) -
     fill = whole("fill", fill)
     if not -(1 << 63) <= fill < 1 << 63:
         raise ValueError(f"fill = {fill}, but must fit into 64 bits")
-    if lengths is None and starts is None and offsets is None:
+    if lengths is None and starts is None and offsets is None and mask is None:
         return None
-    return Given(lengths, starts, offsets, fill, max_length)
+    return Given(lengths, starts, offsets, mask, fill, max_length)
 
 
 def _in_host_memory(name: str, numbers: Any) -> np.ndarray:
@@ -75,14 +78,17 @@ class Rows:
     """The arguments for one array: checked, and as the extension takes them.
 
     lengths, starts: the shape of the rows; offsets: Q + 1; each None or of int32 or int64, dense,
-    where `a` is. most: the most elements that a row has.
+    where `a` is. mask: words of 32 bits there, [words] or [..., words]; or None. most: the most
+    elements that a row has.
     """
 
     def __init__(
-        self, given: Given, library: Any, a: Any, rows: tuple[int, ...], axis_length: int, on_gpu: bool
-    ) -> None:
-        """`rows`: their shape."""
+        self, given: Given, library: Any, a: Any, rows: tuple[int, ...], axis: int,
+        caller_shape: tuple[int, ...], on_gpu: bool,
+    ) -> None:  # fmt: skip
+        """`rows`: their shape. caller_shape: of the array of which `a` may be all axes as one."""
         self.given, self.fill = given, given.fill
+        axis_length = a.shape[axis]
         wanted = {"lengths": rows, "starts": rows, "offsets": (*rows[:-1], (rows or (0,))[-1] + 1)}
         numbers: dict[str, Any] = {}
         for name, shape in wanted.items():
@@ -98,16 +104,20 @@ class Rows:
         if self.offsets is not None and given.max_length is None and not on_gpu:
             self.most = int(np.diff(self.offsets).max(initial=0))
         self.most = max(1, self.most)
-        if axis_length == 0 and not on_gpu and any(one.any() for one in self.arrays()):
+        self.mask: Any = None
+        if given.mask is not None:
+            self.mask = _masks.of_rows(given.mask, library, a, axis, caller_shape, on_gpu)
+        if axis_length == 0 and not on_gpu and any(one.any() for one in numbers.values()):
             raise ValueError(f"{next(iter(numbers))} has numbers other than 0, but a is empty")
 
     def arrays(self) -> list[Any]:
         """Those that are given."""
-        return [one for one in (self.lengths, self.starts, self.offsets) if one is not None]
+        arrays = self.lengths, self.starts, self.offsets, self.mask
+        return [one for one in arrays if one is not None]
 
     def exported(self, library: Any, on_gpu: bool) -> tuple[Any, ...]:
         """The extension's last arguments."""
-        arrays: tuple[Any, ...] = (self.lengths, self.starts, self.offsets)
+        arrays: tuple[Any, ...] = (self.lengths, self.starts, self.offsets, self.mask)
         if on_gpu:
             arrays = tuple(one if one is None else library.exported(one) for one in arrays)
         return (*arrays, self.fill, self.most)

@@ -26,6 +26,7 @@ def top_k(
     lengths: Any = None,
     starts: Any = None,
     offsets: Any = None,
+    mask: Any = None,
     max_length: int | None = None,
     fill: int = -1,
     out: Any = None,
@@ -49,6 +50,7 @@ def top_k(
     lengths: Any = None,
     starts: Any = None,
     offsets: Any = None,
+    mask: Any = None,
     max_length: int | None = None,
     fill: int = -1,
     out: Any = None,
@@ -72,6 +74,7 @@ def top_k(
     lengths: Any = None,
     starts: Any = None,
     offsets: Any = None,
+    mask: Any = None,
     max_length: int | None = None,
     fill: int = -1,
     out: Any = None,
@@ -94,6 +97,7 @@ def top_k(
     lengths: Any = None,
     starts: Any = None,
     offsets: Any = None,
+    mask: Any = None,
     max_length: int | None = None,
     fill: int = -1,
     out: Any = None,
@@ -110,7 +114,8 @@ def top_k(
             CUDA), CuPy's, JAX's (CPU), or any in host memory with DLPack; sequences become NumPy's
             arrays. It is read where it is. It is copied only if its rows lie neither one after
             another nor, on a GPU, side by side.
-        k: How many, from 0 to the length of the axis; any number if rows have lengths of their own.
+        k: How many, from 0 to the length of the axis; any number if rows have lengths of their own or
+            there is a mask.
         axis: The axis to select along. None: of `a` as if it had one dimension.
         mode: "largest" or "smallest".
         sorted: Best first. False may be faster and gives them in any order.
@@ -126,6 +131,11 @@ def top_k(
             `a[r, starts[r]:starts[r] + lengths[r]]`. Indices count from the row's start.
         offsets: For rows one after another in an `a` of one dimension, as in a matrix in CSR form:
             int32 or int64, [Q + 1]. Row r is `a[offsets[r]:offsets[r + 1]]`; the answer is [Q, k].
+        mask: Which elements may be selected: booleans, of the shape of `a` or, for all rows, of the
+            length of the axis. Or bits, the lowest first: words of uint32 or int32, or bytes of
+            uint8 as `numpy.packbits(mask, axis=-1, bitorder="little")` has them, [words] or of the
+            shape of `a` without the axis, then [words]. Indices are those of `a` without the mask.
+            With starts and offsets, too, a mask is along the axis and not along the rows.
         max_length: With lengths or offsets, the most elements that a row has. By default the length
             of the axis. On a GPU a true bound makes calls with offsets faster.
         fill: The index that stands where a row has no more elements; the value is then -inf, or +inf
@@ -149,10 +159,10 @@ def top_k(
     The order is IEEE 754's totalOrder: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN. So NaN is
     above all numbers, as in JAX and torch, unless its sign bit is set; `nan="last"` is NumPy's way.
 
-    Arrays of lengths, starts and offsets in host memory may be of any library there, or sequences;
-    each row must be a part of the axis. On a GPU they are arrays of the library of `a`, on its GPU.
-    They are not looked at before the kernel reads them, so the call does not wait for them, and a
-    captured graph uses the numbers that they have when it is replayed. There a length is cut to 0
+    Arrays of lengths, starts and offsets, and masks, may in host memory be of any library there, or
+    sequences; each row must be a part of the axis. On a GPU they are arrays of the library of `a`, on
+    its GPU. They are not looked at before the kernel reads them, so the call does not wait for them,
+    and a captured graph uses the numbers that they have when it is replayed. There a length is cut to 0
     and max_length, and nothing checks starts and offsets, which must not lead out of `a`.
 
     Raises:
@@ -163,19 +173,18 @@ def top_k(
     """
     if type(a) is _Tensor and axis == -1 and stream is None and workspace is None:
         found = None if _is_compiling() else _select.top_k_of_tensor(
-            a, k, mode, sorted, nan, stable, indices_only, lengths, starts, offsets, max_length, fill,
-            out, index_dtype, threads,
+            a, k, mode, sorted, nan, stable, indices_only, lengths, starts, offsets, mask, max_length,
+            fill, out, index_dtype, threads,
         )  # fmt: skip
         if found is not None:
             return found
     flags = _flags.of(mode, sorted, stable, nan)
-    ragged = not (lengths is None and starts is None and offsets is None and max_length is None)
-    plain = axis == -1 and out is None and stream is None and index_dtype is None
-    if plain and not ragged and not indices_only:
+    ragged = not (lengths is starts is offsets is mask is max_length is None)  # not all are None
+    if not ragged and not indices_only and axis == -1 and out is stream is index_dtype is None:
         found = _of_plain_rows(a, k, flags, workspace, threads)
         if found is not None:
             return found
-    given = _ragged.given(lengths, starts, offsets, fill, max_length) if ragged else None
+    given = _ragged.given(lengths, starts, offsets, mask, fill, max_length) if ragged else None
     return _of_any_rows(
         a, k, axis, flags, index_dtype, out, threads, given, not indices_only, workspace, stream
     )

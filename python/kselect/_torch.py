@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.utils.dlpack import to_dlpack
 
-from kselect import _flags, _libraries, _select
+from kselect import _flags, _libraries, _masks, _select
 from kselect._arguments import THREADS
 from kselect._call import TopK
 
@@ -30,6 +30,9 @@ def kept_call(
     """What the extension keeps of such calls, for `_select.run_kept`; None: they take a longer way."""
     if not READS_TENSORS:
         return None
+    mask = ragged.get("mask")
+    if isinstance(mask, np.ndarray):
+        mask = torch.from_numpy(mask.view(np.int32))
     return _select.keep_call(
         a,
         k,
@@ -41,6 +44,7 @@ def kept_call(
         ragged.get("lengths"),
         ragged.get("starts"),
         ragged.get("offsets"),
+        mask,
         ragged.get("max_length"),
         ragged.get("fill", -1),
         tuple(out),
@@ -237,13 +241,21 @@ def narrowed(indices: Any) -> Any:
 def filter_words(given: Any, corpus: int, queries: int, a: Any) -> Any:
     """A filter (kselect._knn) as words of 32 bits, where `a` is."""
     mask = torch.as_tensor(given, device=a.device)
-    width, bits = _libraries.filter_shape(tuple(mask.shape), type_name(mask), corpus, queries)
-    words = (corpus + 31) // 32
-    padded = mask.new_zeros((*mask.shape[:-1], words * 32 // bits))
-    padded[..., :width] = mask
-    if bits == 8:
-        return padded.view(torch.int32)
-    places = torch.arange(32, device=a.device)
-    # The sum has 33 bits with its sign; int32 keeps the low ones.
-    summed = (padded.reshape(*mask.shape[:-1], words, 32).long() << places).sum(-1)
-    return torch.where(summed < 2**31, summed, summed - 2**32).to(torch.int32)
+    _masks.check_filter(tuple(mask.shape), type_name(mask), corpus, queries)
+    return mask_words(mask, corpus)
+
+
+def mask_words(mask: Any, things: int) -> Any:
+    bits = _masks.bits_of("mask", type_name(mask))
+    if bits == 32:
+        return mask.contiguous().view(torch.int32)
+    whole = (*mask.shape[:-1], _masks.words_in(things) * 32 // bits)
+    is_whole = mask.shape == whole and mask.is_contiguous() and mask.storage_offset() % 8 == 0
+    if bits == 8 or not is_whole:
+        padded = mask.new_zeros(whole)
+        padded[..., : mask.shape[-1]] = mask
+        mask = padded
+    if bits == 1:
+        gathered = mask.view(torch.int64) * _masks.GATHER
+        mask = gathered.view(torch.uint8)[..., 7::8].contiguous()
+    return mask.view(torch.int32)

@@ -2,26 +2,66 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from kselect import _ragged
 
 
 def positions(
-    indices: Any, axis_length: int, lengths: Any, starts: Any, offsets: Any, most: int
-) -> tuple[Any, Any]:
+    indices: Any, axis_length: int, lengths: Any, starts: Any, offsets: Any, most: int,
+    admitted: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
     """Where along the axis each index points, and whether it stands for an element: [..., k].
 
-    An index that stands for none points to 0. The others are tensors where `indices` are, or None.
+    An index that stands for none points to 0. The others are tensors where `indices` are, or None;
+    admitted: whether each element of the axis may be selected, [length] or [..., length].
     """
     if offsets is not None:
         starts, lengths = offsets[:-1], offsets.diff()
     begin = torch.zeros_like(indices[..., 0]) if starts is None else starts
     found = (axis_length - begin if lengths is None else lengths).clamp(0, most)
+    if admitted is not None:
+        found = _count(admitted, begin.long(), found)
     places = torch.arange(indices.shape[-1], device=indices.device)
     is_element = places < found.unsqueeze(-1)
     at = torch.where(is_element, indices.long() + begin.long().unsqueeze(-1), 0)
     return at, is_element
+
+
+def _count(admitted: Any, begin: Any, length: Any) -> Any:
+    """How many elements of each row are admitted."""
+    last = admitted.shape[-1]
+    before = torch.nn.functional.pad(admitted.cumsum(-1), (1, 0))
+    ends = begin.clamp(0, last), (begin + length).clamp(0, last)
+    if before.dim() == 1:
+        first, end = (before[one] for one in ends)
+    else:
+        first, end = (before.gather(-1, one.unsqueeze(-1)).squeeze(-1) for one in ends)
+    return end - first
+
+
+def unpacked(bits: Any, things: int) -> Any:
+    """Bits of uint8, uint32 or int32 as 0 and 1, one for each thing of the last dimension."""
+    if bits.dtype is not torch.uint8:
+        bits = bits.view(torch.int32)
+    places = torch.arange(8 * bits.element_size(), dtype=bits.dtype, device=bits.device)
+    return ((bits.unsqueeze(-1) >> places) & 1).flatten(-2)[..., :things]
+
+
+def _words_there(mask: Any, a: Any) -> Any:
+    if isinstance(mask, np.ndarray):
+        mask = torch.from_numpy(mask.view(np.int32))
+    return mask.to(a.device)
+
+
+def admitted(mask: Any, shape: Any, axis: int) -> Any:
+    """`admitted` of `positions` from the mask of a tensor of this shape; the axis is last then."""
+    if mask is None:
+        return None
+    if mask.dtype is not torch.bool:
+        return unpacked(mask, shape[axis])
+    return mask if mask.dim() == 1 else mask.movedim(axis, -1)
 
 
 def gathered(values: Any, indices: Any, a: Any, axis: int, ragged: _ragged.Rows) -> Any:
@@ -42,6 +82,7 @@ def gathered(values: Any, indices: Any, a: Any, axis: int, ragged: _ragged.Rows)
         where_a_is(ragged.starts),
         where_a_is(ragged.offsets),
         ragged.most,
+        None if ragged.mask is None else unpacked(_words_there(ragged.mask, a), length),
     )
     found = axis_last[at] if ragged.offsets is not None else axis_last.gather(-1, at)
     if ragged.offsets is None:

@@ -1,6 +1,5 @@
 #include "runtime/io/bit_masks.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -17,50 +16,56 @@ namespace {
 
 constexpr std::int64_t bits_a_word = 32;
 
+// Of bits.
+std::int64_t bytes_for(std::int64_t things) { return (things + 7) / 8; }
+
 // How a row of the file lies.
-struct mask_rows {
+struct rows_of_file {
   std::int64_t rows, bytes;  // of a row
   bool packed;               // 8 things a byte, not one
+  bool each;                 // not one for all rows
 };
 
 [[noreturn]] void refuse_masks(const std::string& name, const std::string& problem) {
   throw error(failure::input, fmt::format("{}: {}", name, problem));
 }
 
-mask_rows rows_in(const npy_file& array, const std::string& name, std::int64_t n,
-                  std::int64_t rows) {
+// The shapes that masks of `length` elements a row may have.
+std::string shapes_of(const masked_rows& over, std::int64_t length) {
+  return fmt::format("{}{}{}", over.shared ? fmt::format("({},)", length) : "",
+                     over.shared && over.each ? " or " : "",
+                     over.each ? fmt::format("({}, {})", over.rows, length) : "");
+}
+
+rows_of_file rows_in(const npy_file& array, const std::string& name, const masked_rows& over) {
   const std::vector<std::int64_t>& shape = array.shape();
   if (array.type() != element_type::uint8) {
     refuse_masks(name,
                  fmt::format("holds {}; a mask is of bool or uint8", to_string(array.type())));
   }
-  const std::int64_t wanted = std::max<std::int64_t>(rows, 1);
-  const bool one = rows == 0 && shape.size() == 1;
-  const bool several = shape.size() == 2 && shape[0] == wanted;
-  if (one || several) {
-    const std::int64_t length = shape.back();
-    if (length == n) return {wanted, n, false};
-    if (length == (n + 7) / 8 && !array.is_boolean()) return {wanted, length, true};
+  const bool is_matrix = shape.size() == 2;
+  const bool one = over.shared && (shape.size() == 1 || (is_matrix && shape[0] == 1));
+  if (one || (over.each && is_matrix && shape[0] == over.rows)) {
+    const std::int64_t rows = one ? 1 : over.rows, length = shape.back();
+    if (length == over.n) return {rows, length, false, !one};
+    if (length == bytes_for(over.n) && !array.is_boolean()) return {rows, length, true, !one};
   }
-  const std::string of = rows == 0 ? "" : fmt::format("{}, ", rows);
-  const char* const comma = rows == 0 ? "," : "";
-  refuse_masks(name,
-               fmt::format("has shape ({}{}); the masks of these vectors{} are bool or uint8 of "
-                           "shape ({}{}{}), or uint8 bits of shape ({}{}{})",
-                           fmt::join(shape, ", "), shape.size() == 1 ? "," : "",
-                           rows == 0 ? "" : " and queries", of, n, comma, of, (n + 7) / 8, comma));
+  refuse_masks(name, fmt::format("has shape ({}{}); the masks of {} are bool or uint8 of shape {}, "
+                                 "or uint8 bits of shape {}",
+                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "", over.things,
+                                 shapes_of(over, over.n), shapes_of(over, bytes_for(over.n))));
 }
 
 // A byte a thing becomes a bit.
-void pack_row(const std::string& name, std::int64_t row, std::span<const std::byte> bytes,
-              std::uint32_t* words) {
+void pack_row(const std::string& name, const char* thing, std::int64_t row,
+              std::span<const std::byte> bytes, std::uint32_t* words) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto value = std::to_integer<std::uint32_t>(bytes[i]);
     if (value > 1) {
-      refuse_masks(name,
-                   fmt::format("row {}, vector {}: {} is neither 0 nor 1; for bits, a row has "
-                               "{} bytes",
-                               row, i, value, (bytes.size() + 7) / 8));
+      refuse_masks(
+          name,
+          fmt::format("row {}, {} {}: {} is neither 0 nor 1; for bits, a row has {} bytes", row,
+                      thing, i, value, bytes_for(static_cast<std::int64_t>(bytes.size()))));
     }
     words[i / bits_a_word] |= value << i % bits_a_word;
   }
@@ -68,16 +73,16 @@ void pack_row(const std::string& name, std::int64_t row, std::span<const std::by
 
 }  // namespace
 
-bit_masks load_bit_masks(const std::filesystem::path& file, std::int64_t n, std::int64_t rows) {
+bit_masks load_bit_masks(const std::filesystem::path& file, const masked_rows& over) {
   const npy_file array = npy_file::open_or_collect(file);
   const std::string name = input_name(file);
-  const mask_rows from = rows_in(array, name, n, rows);
+  const rows_of_file from = rows_in(array, name, over);
   if (array.fortran_order() && from.rows > 1) {
     refuse_masks(name, "is in Fortran order; save it with numpy.ascontiguousarray");
   }
   bit_masks masks{.rows = from.rows,
-                  .each = rows > 0,
-                  .pitch = (n + bits_a_word - 1) / bits_a_word,
+                  .each = from.each,
+                  .pitch = (over.n + bits_a_word - 1) / bits_a_word,
                   .words = {}};
   const std::int64_t bytes = masks.rows * masks.pitch * 4;
   const auto there = static_cast<std::int64_t>(available_memory());
@@ -92,7 +97,7 @@ bit_masks load_bit_masks(const std::filesystem::path& file, std::int64_t n, std:
     if (from.packed) {
       std::memcpy(words, own.data(), own.size());
     } else {
-      pack_row(name, row, own, words);
+      pack_row(name, over.thing, row, own, words);
     }
   }
   array.require_unchanged();

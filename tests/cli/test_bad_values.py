@@ -15,6 +15,7 @@ def rows(tmp_path):
 
 @pytest.mark.parametrize("arguments, option", [
     (["select", "rows.npy", "--k", 2, "--lengths", ""], "--lengths"),
+    (["select", "rows.npy", "--k", 2, "--mask", ""], "--mask"),
     (["select", "rows.npy", "--k", 2, "--lengths", "lengths.npy", "--fill", ""], "--fill"),
     (["select", "", "--k", 2], "--input"),
     (["prove", "rows.npy", "rows.npy", "--k-each", ""], "--k-each"),

@@ -153,8 +153,8 @@ def test_a_wrong_answer_of_it_is_not_written(kselect, tmp_path):
 
 
 REFUSED = {
-    "other_abi": (3, "was built for kselect 7.8.9 (plug-in ABI 5), this is kselect 0.1.0 (plug-in ABI 4); build it"),
-    "other_sizes": (3, "and its problem has 72 bytes, ours 64; build it again"),
+    "other_abi": (3, "was built for kselect 7.8.9 (plug-in ABI 6), this is kselect 0.1.0 (plug-in ABI 5); build it"),
+    "other_sizes": (3, "and its problem has 80 bytes, ours 72; build it again"),
     "taken_name": (2, "its entry cpu/sort has the name of an entry of this program; give it another name"),
     "twice": (2, "its entry twice has the name of an entry of this plug-in"),
     "bad_name": (3, "an entry is called 'a name'"),

@@ -63,7 +63,7 @@ TEST(CallPlan, IsRefusedWithAReasonThatCallsRepeat) {
   EXPECT_FALSE(call_plan{});
   EXPECT_EQ(call_plan{}.reason(), "no plan was made");
   const std::string endless(1000, 'x');
-  EXPECT_EQ(call_plan::refused(endless).reason(), endless.substr(0, 416));
+  EXPECT_EQ(call_plan::refused(endless).reason(), endless.substr(0, 568));
 }
 
 TEST(CallPlan, OfAMemberIsKeptInAPlan) {

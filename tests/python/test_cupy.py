@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from test_mask import as_given, check_admitted
 from test_ragged import awkward, check_row
 
 import kselect
@@ -82,3 +83,16 @@ def test_plans():
         found = select(cupy.asarray(rows))
         assert found.values is select.values
         reference.check(rows, [cupy.asnumpy(one) for one in found], 6, -1, "largest", True, False)
+
+
+def test_masks():
+    random = np.random.default_rng(4)
+    a = awkward(random, (40, 500), np.float32)
+    mask = random.random((40, 500)) < 0.3
+    options = {"mode": "largest", "nan": "last", "sorted": True, "stable": True, "fill": -7}
+    for given in (mask, np.packbits(mask, axis=-1, bitorder="little"), as_given(random, mask, "uint32")):
+        found = kselect.top_k(cupy.asarray(a), 200, mask=cupy.asarray(given), indices_only=True, **options)
+        for row in range(40):
+            check_admitted(a[row], mask[row], None, cupy.asnumpy(found[row]), options)
+    with pytest.raises(TypeError, match="mask"):
+        kselect.top_k(cupy.asarray(a), 9, mask=mask)

@@ -37,3 +37,13 @@ def test_an_answer_in_arrays_of_numpy():
     out = np.empty((3, 4), np.float32), np.empty((3, 4), np.int64)
     assert kselect.top_k(a, 4, out=out).values is out[0]
     reference.check(np.asarray(a), out, 4, -1, "largest", True, False)
+
+
+def test_masks():
+    a = jax.random.normal(jax.random.key(3), (40, 30))
+    mask = jnp.arange(30) % 3 == 0
+    found = kselect.top_k(a, 7, mask=mask)
+    wanted, at = jax.lax.top_k(a[:, ::3], 7)
+    assert jnp.array_equal(found.values, wanted) and jnp.array_equal(found.indices, 3 * at)
+    turned = kselect.top_k(a.T, 7, axis=0, mask=jnp.broadcast_to(mask[:, None], (30, 40)))
+    assert jnp.array_equal(turned.values, wanted.T)

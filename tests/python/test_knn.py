@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from test_mask import as_given
 
 import kselect
 from kselect import _select
@@ -175,9 +176,9 @@ def test_refusals(arguments, options, error, message):
 
 
 @pytest.mark.parametrize("each", [False, True])
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("form", ["booleans", "bytes", "uint32", "int32"])
 @pytest.mark.parametrize("n", [31, 32, 70, 4500])
-def test_a_filter_leaves_vectors_out(each, packed, n):
+def test_a_filter_leaves_vectors_out(each, form, n):
     random = np.random.default_rng(n)
     corpus = random.integers(-4, 5, (n, 3)).astype(np.float32)
     queries = random.integers(-4, 5, (6, 3)).astype(np.float32)
@@ -193,7 +194,7 @@ def test_a_filter_leaves_vectors_out(each, packed, n):
         assert (found.distances == nearest).all()
         assert (found.indices == np.where(np.isinf(nearest), -1, wanted)).all()
 
-    given = np.packbits(mask, axis=-1, bitorder="little") if packed else mask
+    given = as_given(random, mask, form)
     check_filtered(kselect.knn(corpus, queries, k, filter=given), mask)
     check_filtered(kselect.Corpus(corpus).search(queries, k, filter=given, index_dtype="int32"), mask)
     if not each and n <= 70:

@@ -17,8 +17,8 @@ if _top_k._Tensor is None:
 
 DEFAULTS = {
     "mode": "largest", "sorted": True, "nan": "total_order", "stable": False, "indices_only": False,
-    "lengths": None, "starts": None, "offsets": None, "max_length": None, "fill": -1, "out": None,
-    "index_dtype": None, "threads": None,
+    "lengths": None, "starts": None, "offsets": None, "mask": None, "max_length": None, "fill": -1,
+    "out": None, "index_dtype": None, "threads": None,
 }  # fmt: skip
 
 
@@ -66,6 +66,10 @@ def test_random_calls(device, seed, long):
         options["fill"] = int(random.integers(-9, 9))
         if random.integers(2):
             options["max_length"] = shape[-1]
+    if random.integers(2):
+        of_rows = shape[:-1] if random.integers(2) else ()
+        words = random.integers(-(1 << 31), 1 << 31, (*of_rows, -(-shape[-1] // 32)))
+        options["mask"] = torch.tensor(words, dtype=torch.int32, device=device)
     found = short(a, k, **options)
     assert found is not None
     same(found, long(a, k, **options))
@@ -89,6 +93,10 @@ def test_segments_and_starts(device, long):
     matrix = a.reshape(5, 10)
     starts = torch.tensor([0, 3, 10, 9, 1], dtype=torch.int32, device=device)
     same(short(matrix, 4, starts=starts, stable=True), long(matrix, 4, starts=starts, stable=True))
+    words = torch.tensor([0x5A5A5A5A, 0x3FFFF], dtype=torch.int32, device=device)
+    masked = {"offsets": offsets, "mask": words, "stable": True}
+    same(short(a, 4, **masked), long(a, 4, **masked))
+    assert short(a, 4, **masked).indices.tolist() != short(a, 4, offsets=offsets, stable=True).indices.tolist()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -125,7 +133,8 @@ WRONG = [
     {"max_length": 3}, {"lengths": torch.tensor([1, 2])}, {"lengths": torch.tensor([1, 2, 99])},
     {"lengths": torch.ones(3)}, {"starts": torch.tensor([-1, 0, 0])}, {"offsets": torch.tensor([0, 9])},
     {"lengths": torch.tensor([1, 2, 3]), "max_length": 0}, {"lengths": torch.tensor([1, 2, 3]), "max_length": 2},
-    {"lengths": torch.tensor([1, 2, 3]), "fill": 1 << 63},
+    {"lengths": torch.tensor([1, 2, 3]), "fill": 1 << 63}, {"mask": torch.ones(1)}, {"mask": torch.ones(2).int()},
+    {"mask": torch.ones(2, 1).int()}, {"mask": torch.tensor(1).int()}, {"mask": np.ones(9, bool)},
     {"lengths": torch.tensor([1, 2, 3]), "fill": 1 << 40, "index_dtype": torch.int32},
     {"out": torch.empty(3, 2)}, {"out": (torch.empty(3, 2), torch.empty(3, 2))},
     {"out": (torch.empty(3, 3), torch.empty(3, 2, dtype=torch.int64))}, {"out": (np.empty((3, 2)), None)},

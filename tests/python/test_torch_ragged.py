@@ -95,15 +95,15 @@ def test_the_operators_pass_torchs_checks(device):
     for axis in (1, -1):
         shape = [n for i, n in enumerate(a.shape) if i != axis % 3]
         lengths = torch.full(shape, 2, device=device)
-        matrix = (a, 3, axis, 7, True, 1, lengths, None, None, 0, -1)
+        matrix = (a, 3, axis, 7, True, 1, lengths, None, None, None, 0, -1)
         torch.library.opcheck(operators.top_k_of_ragged.default, matrix)
         torch.library.opcheck(operators.top_k_indices.default, matrix)
         rest = (2, *matrix[2:])  # two of two: what fills a row up is infinite, which no difference can measure
         assert torch.autograd.gradcheck(lambda x, rest=rest: operators.top_k_of_ragged(x, *rest)[0], (a,))
     flat = torch.randn(30, dtype=torch.float64, device=device, requires_grad=True)
-    segments = (flat, 3, 0, 7, False, 1, None, None, torch.tensor([0, 9, 30], device=device), 0, -1)
+    segments = (flat, 3, 0, 7, False, 1, None, None, torch.tensor([0, 9, 30], device=device), None, 0, -1)
     torch.library.opcheck(operators.top_k_of_ragged.default, segments)
-    torch.library.opcheck(operators.top_k_indices.default, (flat, 3, 0, 7, False, 1, None, None, None, 0, -1))
+    torch.library.opcheck(operators.top_k_indices.default, (flat, 3, 0, 7, False, 1, None, None, None, None, 0, -1))
 
 
 @pytest.mark.parametrize("device", DEVICES)
