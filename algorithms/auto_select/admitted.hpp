@@ -6,10 +6,10 @@
 //
 // Cost beside the member's: the masks are read; elements are read where a word of 32 bits admits
 // one; what is admitted is written and read once more. Rows are gathered some at a time, so the
-// scratch memory does not grow with Q.
+// scratch memory does not grow with Q: on the host a row a thread.
 
-#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "algorithms/auto_select/choose.hpp"
 #include "kselect/algorithm.hpp"
@@ -17,16 +17,17 @@
 
 namespace kselect::admitted {
 
-// The problem of the member, on so many rows at a time.
+// The problem of the member, on so many rows at a time, and the device that it is planned for.
 problem gathered(const problem& p, const device& where);
+device members_device(const device& where);
 
-// The plan of a call on `p` by a member's plan of gathered(p, where).
+// The plan of a call on `p` by the member's plan.
 call_plan plan(const call_plan& member, const problem& p, const device& where);
 
-// A choice for `p` by the member that choose_member(problem) chooses for its gathered rows.
+// A choice for `p` by the member that choose_member(problem, device) chooses for its gathered rows.
 template <class Choose>
 choice choose(const problem& p, const device& where, const Choose& choose_member) {
-  choice found = choose_member(gathered(p, where));
+  choice found = choose_member(gathered(p, where), members_device(where));
   if (found.member == nullptr) return found;
   found.plan = plan(found.plan, p, where);
   if (found.plan) {
@@ -37,40 +38,24 @@ choice choose(const problem& p, const device& where, const Choose& choose_member
   return found;
 }
 
+// ---- for the files that gather
+
+// Rows that a GPU, or fibers, gather at a time: of the size that pays, in parts of equal size.
+std::int64_t rows_at_once(const problem& member, const device& where);
+
+call_plan plan_on_device(const composed_plan& member, const problem& p, const device& where);
+call_plan plan_on_host(const composed_plan& member, const problem& p, const device& where);
+
 // Where the gathered rows lie: a matrix of the member's pitch.
 struct gathered_memory {
   std::byte* values;
   std::byte* indices;  // int32 or int64, as the member's map; null if none are wanted
   std::int32_t* lengths;
 };
-inline gathered_memory carve(const problem& member, simt::carver& memory) {
-  const std::int64_t elements = member.q * member.effective_pitch();
-  gathered_memory m{};
-  m.lengths = memory.take<std::int32_t>(member.q).data;
-  m.values =
-      memory.take<std::byte>(elements * static_cast<std::int64_t>(size_of(member.type))).data;
-  if (member.map != row_numbers::none) {
-    m.indices =
-        memory.take<std::byte>(elements * static_cast<std::int64_t>(size_of(member.map))).data;
-  }
-  return m;
-}
+gathered_memory carve(const problem& member, simt::carver& memory);
 
-// How rows are gathered.
-struct gathering {
-  std::int64_t parts;  // of a row; a block gathers each (admitted.cuh)
-  int threads;         // of a block, or of the host
-};
-
-// That of a GPU and of fibers for the member's rows.
-gathering gathering_of(const problem& member, const device& where);
-
-// Gathers the member's rows from row `first` of `p` on: on a GPU or fibers, and on the host.
-status gather_on_device(const gathering& how, const problem& p, const problem& member,
-                        const io& buffers, std::int64_t first, const gathered_memory& to,
-                        const executor& on);
-status gather_on_host(const gathering& how, const problem& p, const problem& member,
-                      const io& buffers, std::int64_t first, const gathered_memory& to,
-                      const executor& on);
+// The buffers of the member's call for the rows of `p` from `first` on.
+io members_buffers(const problem& p, const problem& member, const io& buffers, std::int64_t first,
+                   const gathered_memory& from);
 
 }  // namespace kselect::admitted

@@ -219,8 +219,9 @@ constexpr std::array all = {
 
 choice choose_algorithm(const problem& p, const device& where) {
   if (p.mask != mask_bits::none) {
-    return admitted::choose(p, where,
-                            [&](const problem& rows) { return choose_algorithm(rows, where); });
+    return admitted::choose(p, where, [](const problem& rows, const device& own) {
+      return choose_algorithm(rows, own);
+    });
   }
   if (p.map != row_numbers::none || p.nan != nan_order::total_order) return choose_named(p, where);
   if (const cost_table* const table = table_of(p, where)) {

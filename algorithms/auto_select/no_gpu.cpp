@@ -26,11 +26,10 @@ call_plan plan_ordered(const algorithm&, const problem&, const device&, answer_o
 
 namespace admitted {
 
-gathering gathering_of(const problem&, const device&) { return {}; }
+std::int64_t rows_at_once(const problem& member, const device&) { return member.q; }
 
-status gather_on_device(const gathering&, const problem&, const problem&, const io&, std::int64_t,
-                        const gathered_memory&, const executor&) {
-  return {status_code::unsupported, "kselect::auto_select without CUDA selects on the CPU alone"};
+call_plan plan_on_device(const composed_plan&, const problem&, const device&) {
+  return call_plan::refused("kselect::auto_select without CUDA selects on the CPU alone");
 }
 
 }  // namespace admitted

@@ -116,8 +116,9 @@ inline choice choose_ordered(const problem& p, const device& where, answer_order
   if (p.payload == payload::kth_value) return choose_algorithm(p, where);
   if (!p.has_values()) return choose_ordered(with_values(p), where, wanted);
   if (p.mask != mask_bits::none) {
-    return admitted::choose(
-        p, where, [&](const problem& rows) { return choose_ordered(rows, where, wanted); });
+    return admitted::choose(p, where, [&](const problem& rows, const device& own) {
+      return choose_ordered(rows, own, wanted);
+    });
   }
   const bool on_host = where.kind == executor_kind::cpu;
   // Some members are asked for k + 1, and the choice of `auto` may depend on it.
