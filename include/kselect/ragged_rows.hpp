@@ -27,8 +27,7 @@
 // With `mask` a row's k best are those of its elements whose bit is set. One bit a column serves
 // all rows: bit starts[r] + j admits element j of row r, bit offsets[r] + j that of a segment. With
 // a pitch each row of a matrix has bits of its own. The admitted elements are gathered in the
-// workspace first, so a mask that leaves most out makes a call faster, and one that admits most
-// makes it slower.
+// workspace first: they are written and read once more.
 
 #include <type_traits>
 
