@@ -299,8 +299,9 @@ void add_index_range(CLI::App& group, action& chosen) {
       "--share", o->share,
       "instead: the radius in which a training object has this share of the objects");
   option_output(*command, "--indices", o->indices, "the objects' numbers, int64 (.npy), or -");
-  option_output(*command, "--starts", o->starts,
-                "where query q's hits start, and end for q + 1, int64 Q + 1 (.npy), or -");
+  option_output(
+      *command, "--starts", o->starts,
+      "query q has the hits STARTS[q] to STARTS[q + 1]: int64, Q + 1 of them (.npy), or -");
   command->callback([&chosen, o] { chosen = [o] { return range_search(*o); }; });
 }
 

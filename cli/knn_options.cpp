@@ -259,7 +259,8 @@ void refuse_what_place_lacks(const knn_arguments& o, const backend& place) {
   if (o.tf32 || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 || !o.record.empty()) {
     throw error(failure::usage,
                 fmt::format("--memory, --tf32, --sum-by-warp, --timing and --record are for "
-                            "executor cuda; this is {}",
+                            "executor cuda; this is {}: measure by `kselect run knn_quick`, or by "
+                            "--record with --memory-limit",
                             to_string(kind)));
   }
   if (o.half_product && !is_filtered(parse<knn_product>(o.product).value())) {

@@ -196,9 +196,9 @@ void add_history(CLI::App& app, action& chosen) {
   command->add_option("RUNS", o->runs, "directories of runs, or folders of them")
       ->required()
       ->type_name("DIR");
-  command->add_option("--alpha", o->alpha, "share of told changes that may be false [0.05]")
+  command->add_option("--alpha", o->alpha, "share of reported changes that may be false [0.05]")
       ->type_name("P");
-  command->add_option("--threshold", o->threshold, "smallest change that is told [2%]")
+  command->add_option("--threshold", o->threshold, "smallest change that is reported [2%]")
       ->type_name("SHARE");
   command->add_flag("--cells", o->cells, "test each cell, too, not algorithms alone");
   command->add_option("--format", o->format, "text, markdown or json [text]")

@@ -4,6 +4,12 @@
 # If nothing is missing, it needs neither root nor a package manager. Folders named by CPATH, LIBRARY_PATH,
 # CMAKE_PREFIX_PATH or an active conda environment are searched and passed to CMake.
 
+# `SCRIPT --help` prints the comment that SCRIPT begins with, and does nothing else.
+if [[ ${1:-} == --help || ${1:-} == -h ]] && [ "$0" != "${BASH_SOURCE[0]}" ] && [ -f "$0" ]; then
+  sed -n '2,${/^#/!q;s/^# \{0,1\}//;p}' "$0"
+  exit
+fi
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 

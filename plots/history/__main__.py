@@ -31,9 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add = parser.add_argument
     add("runs", nargs="+", type=Path, metavar="RUN", help="run directories, or folders of them")
-    add("--alpha", type=float, default=0.05, help="share of told changes that may be false (%(default)s)")
+    add("--alpha", type=float, default=0.05, help="share of reported changes that may be false (%(default)s)")
     add("--threshold", type=_share, default=0.02, metavar="SHARE",
-        help="smallest change that is told: 2%% or 0.02 (default)")  # fmt: skip
+        help="smallest change that is reported: 2%% or 0.02 (default)")  # fmt: skip
     add("--cells", action="store_true", help="test each cell, too, not algorithms alone")
     add("--format", choices=("text", "markdown", "json"), default="text", help="default: %(default)s")
 
