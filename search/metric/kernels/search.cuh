@@ -6,6 +6,8 @@
 //    turn, so that the heaps in global memory do not grow with their number.
 //  - A member enters a heap if its distance is at most the radius. Algorithm 6 asks for less in
 //    line 23, and for at most in line 34 and in Algorithm 7.
+//  - The thesis trains the first radius and the step on 1 % of the objects, and does not say how.
+//    train_radius (space.hpp) takes percentiles: 40 % of the training queries need a second turn.
 //  - From the fifth turn on the step doubles (knn_kernel).
 //  - A decreasing radius begins with the distance of the k-th nearest centre. The thesis begins
 //    with infinity and shrinks it after the centres are measured, which it does not detail.
