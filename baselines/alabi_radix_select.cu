@@ -1,6 +1,7 @@
 // Radix select, one row at a time: Alabi, Blanchard, Gordon & Steinbach, "Fast k-Selection
 // Algorithms for Graphics Processing Units", J. Exp. Algorithmics 17, 2012, as Komarov et al. (Fig.
-// 7) measured it. The whole card works on one row, and the host launches the rows in a loop.
+// 8 in PLOS ONE, 7 in the preprint) measured it. The whole card works on one row, and the host
+// launches the rows in a loop.
 //
 //   alabi-radix         the k-th element alone, as published
 //   alabi-radix+gather  the k smallest, with positions if wanted: the passes write them as they

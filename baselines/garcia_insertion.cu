@@ -1,6 +1,6 @@
 // Garcia's insertion: Garcia, Debreuve & Barlaud, "Fast k Nearest Neighbor Search using GPU", 2008,
 // and Garcia, Debreuve, Nielsen & Barlaud, ICIP 2010. It is the selection of kNN-CUDA and the
-// baseline of Komarov et al. (Fig. 4 and 5).
+// baseline of Komarov et al. (Fig. 5 and 6 in PLOS ONE, 4 and 5 in the preprint).
 //
 // One thread a query; the matrix is column-major, so that the threads of a warp read neighbours.
 // Each thread keeps its k best in an ascending array. An element better than the last one is

@@ -1,4 +1,5 @@
-// std::nth_element on a copy of each row: the CPU baseline of Komarov et al. 2014 (Fig. 9).
+// std::nth_element on a copy of each row: the CPU baseline of Komarov et al. 2014 (Fig. 10
+// in PLOS ONE, 9 in the preprint).
 //
 // Introselect. Cost: n elements copied, then about 2-3 n compared and partly moved, with
 // unpredictable branches. So its time hardly depends on k. The answer is unsorted.
@@ -23,7 +24,7 @@ struct introselect {
   }
 };
 
-constexpr std::string_view source = "C++ standard library; Komarov et al. 2014, Fig. 9";
+constexpr std::string_view source = "C++ standard library; Komarov et al. 2014, Fig. 10";
 constexpr std::array variants = {
     baselines::cpu_entry<introselect, false>("cpu/nth_element", "nth_element", source,
                                              output_ordering::unsorted),

@@ -1,6 +1,7 @@
 // Randomized select, one row at a time: Monroe, Wendelberger & Michalak, "Randomized Selection on
 // the GPU", High Performance Graphics, 2011 (from the algorithm of Floyd & Rivest 1975). Komarov et
-// al. cite it as randomized selection. Tang et al. (Sec. II-C) call it sample select.
+// al. cite it (their reference 32) as randomized selection. Tang et al. (Sec. II-C) call it sample
+// select.
 //
 // A random sample of the row is sorted. Two sample elements, whose ranks enclose that of the k-th
 // by a safe margin, split the row in three. The k-th is almost surely in the narrow middle part,

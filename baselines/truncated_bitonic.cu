@@ -1,6 +1,6 @@
 // Truncated bitonic sort: Sismanis, Pitsianis & Sun, "Parallel Search of k-Nearest Neighbors with
-// Synchronous Operations", HPEC 2012; the baseline of Komarov et al. (Fig. 6) and Tang et al.
-// (Table I, "TBS").
+// Synchronous Operations", HPEC 2012; the baseline of Komarov et al. (Fig. 7 in PLOS ONE, 6 in the
+// preprint) and Tang et al. (Table I, "TBS"). This entry follows what the two say of it.
 //
 // A row is cut into truncations of K elements (k rounded up to a power of two). A bitonic network
 // sorts each truncation. Two sorted ones are joined by keeping the better element at each place,
@@ -13,15 +13,16 @@
 // Cost: each element is read once and takes part in log2 K (log2 K + 1) / 4 + log2 K
 // compare-exchanges in shared memory. Shared memory for two tiles, no workspace.
 //
-// Its authors tuned the truncation to the block and stop at k = 512. We go up to 2048, where the
-// sort alone takes 66 steps. A tile has at least 1024 elements, so that small k fill a block. Steps
-// within 64 elements synchronise only the warp.
+// Their program stops at k = 512. We go up to 2048, where the sort alone takes 66 steps. Ours alone
+// are the tiles, the number of threads and the order in which truncations are merged. A tile has at
+// least 1024 elements, so that small k fill a block. Steps within 64 elements synchronise only the
+// warp.
 //
 //   +t128, +t512, +t1024   threads a block, by default 256
 //
 // +t1024 has as many threads as a block of quick multi-select may have. Each of them compares one
 // pair of places, so its tile has at least 2048 elements. Blocks of 1024 threads leave 64 registers
-// a thread, and the kernel needs 24 at most (compute capability 9.0). the plan says where shared
+// a thread, and the kernel needs 24 at most (compute capability 9.0). The plan says where shared
 // memory does not hold the lists.
 //
 // Entries: truncated-bitonic

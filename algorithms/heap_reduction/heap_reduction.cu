@@ -23,6 +23,9 @@
 //  - A fixed number of blocks walks over the rows, so that the workspace does not grow with Q.
 //  - An entry is a key and a position in one integer: ties are decided, and the answer is sorted.
 //
+// Where the pseudocode errs: in reduccion_warp the heaps are counted from tid to T (ID_Block + 1),
+// which includes those of all blocks before. A block reduces its own T heaps.
+//
 // Entries: heap-reduction, batch-heap-reduction
 
 #include <algorithm>

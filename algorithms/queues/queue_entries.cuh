@@ -5,9 +5,10 @@
 // Names: tang/QUEUE [+lockstep] [+BUFFER] [+flag] [+partitionG] [+mM] [+bB] [+MEMORY]
 //   QUEUE     insertion, heap, merge, merge_aligned
 //   lockstep  the paper's order of visits, which its figures compare; without it, lanes skip ahead
-//   BUFFER    buffer (emptied by its lane), full_buffer (by the warp), sorted_buffer (and local
-//   sort) flag      the paper's shared flag, where others vote G         elements of a group: 2, 4,
-//   8 M, B      slots of the merge queue's first level (default 8); of the buffer (default 16)
+//   BUFFER    buffer: emptied by its lane; full_buffer: by the warp; sorted_buffer: and local sort
+//   flag      the paper's shared flag, where others vote
+//   G         elements of a group: 2, 4 or 8
+//   M, B      slots of the merge queue's first level (default 8); of the buffer (default 16)
 //   MEMORY    local, shared, global; default: shared if two warps a multiprocessor fit, else global
 
 #include <array>

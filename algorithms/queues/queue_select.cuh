@@ -8,10 +8,31 @@
 //   x its memory         slots.cuh: local, shared or global
 //
 // One thread a row, 32 rows a block. With Q = 2^13 queries an H200 has two blocks a multiprocessor:
-// latencies are exposed, and larger blocks would leave multiprocessors empty. In lockstep a block
-// is one warp of 32 rows, as in the paper. Else up to four warps share its rows if there are few
-// blocks: fewer lanes then wait for each other. queue_entries.cuh has the names of the compositions
-// and the registry's entries.
+// latencies are exposed, and larger blocks would leave multiprocessors empty. In lockstep a warp
+// has 32 rows, as in the paper, and a block is one warp. Else up to four warps share its rows if
+// there are few blocks: fewer lanes then wait for each other. queue_entries.cuh has the names of
+// the compositions and the registry's entries.
+//
+// The entries called +lockstep are the paper's forms. What the paper leaves open, or what differs,
+// and how it is here (the other headers list the errors of Algorithms 2 and 4):
+//  1. The paper has distances and indices in two arrays (dlist, ilist). Here the index is the place
+//     in the row. An element is one integer of the distance's order key and the index, so ties are
+//     decided by the index, and NaN has a place in the order.
+//  2. The lanes of a warp tell each other by a vote. +flag has the paper's flag in shared memory.
+//  3. Steps at which no lane has an element for its queue are left out: elements are loaded 32 at a
+//     time, compared with the head at that time, and only those that pass are visited (search.cuh).
+//     Likewise groups in which no lane has such an element (hierarchical_partition.cuh).
+//  4. The paper does not give the buffer's size (bsize). Here it is 16; +b8 and +b32 have others.
+//     Local sort is a bitonic network over all of the buffer, since the paper names no sort.
+//  5. In a search by Algorithm 3 what is left in the buffers at the end, and after each level of a
+//     partition, is inserted. The paper does not say so.
+//  6. Aligned merges: the lanes of a warp that do not insert take part in the flags and the merges.
+//     In Algorithm 1 such a lane does not call Algorithm 2; the text means that it is told.
+//  7. The paper does not say in which memory the queues are. Here they are in shared memory if two
+//     warps a multiprocessor fit, else in global memory; slots of a warp's lanes are interleaved.
+//  8. The paper does not say how a heap inserts. Here the new element replaces the root and sinks.
+//  9. Several slots are loaded together, and a network takes three steps in registers
+//     (sorted_run.cuh). Comparisons and exchanges are those of Fig. 1 and 2.
 //
 // Cost of a row: n reads. A partition reads all elements, too, and then G k elements of each of its
 // log_G(n/k) levels. A row in random order has about k (1 + ln(n/k)) insertions.

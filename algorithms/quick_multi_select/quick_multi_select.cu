@@ -10,7 +10,7 @@
 //
 //   qms-warp   a row a warp      (Methods, first form)
 //   qms-block  a row a block     (Methods, "one thread block per query": inter-warp offsets)
-//   qms-host   a launch a round  (Algorithm 1 as printed, with decisions on the host)
+//   qms-host   a launch a round  (Algorithm 1, with decisions on the host)
 //
 // Cost: with a random pivot the first round reads n values and writes n keys and n positions. Each
 // later round reads and writes what is left: 2n to 3.4n elements in all (expected). With a sampled

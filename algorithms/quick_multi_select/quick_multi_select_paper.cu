@@ -7,6 +7,7 @@
 // the left side, the search goes on there. Otherwise a reference to the left side is kept, and the
 // search for the others goes on in the right side. The steps have the paper's names and are in
 // paper_*.cuh: search (Algorithm 1's decisions), partition (Fig. 2-4), kernels, host_driver.
+// Figures have the journal's numbers; the preprint's are one lower.
 //
 //   qms-warp+paper   a row a warp: "each array is handled by a single thread warp"
 //   qms-block+paper  a row a block of up to 16 warps: "one thread block per query"
@@ -14,6 +15,9 @@
 //
 // Cost: the first partition reads n values and writes n elements. Each later one reads and writes
 // what is left. The workspace is 2n elements and k references a row.
+//
+// The listing of Algorithm 1 was not at hand, only what the text says of it: distances, then a
+// while loop of partitioning with pivot selection, and an if-then-else.
 //
 // What the paper leaves open, or what cannot be as it is printed, and how it is here:
 //  1. The paper launches once an iteration and decides on the CPU. qms-host+paper does so; a
@@ -46,9 +50,13 @@
 // Where the text contradicts itself:
 //  - It sets a thread's bit to 1 if its element is greater than or equal to the pivot. Its example
 //    and its formulas count the elements below the pivot as 1. So does this code.
-//  - B >> (31 - i) drops votes of threads up to i, whose positions the text then reads off.
-//    B << (31 - i) keeps them. Both counts include the thread itself, so they are counted from 1.
-//    The first place from the right is then 32 - 1. The preprint has 31 - _popc(), one less.
+//  - The example writes thread 0's bit leftmost. There B >> (31 - i) keeps the bits of threads 0 to
+//    i; the example shifts by 29 where thread 3's formula gives 28. _ballot has thread 0's bit
+//    lowest, and there B << (31 - i) keeps the same bits.
+//  - The preprint counts the others by _popc(~b), which also counts the zeros that the shift
+//    brought in. Here the votes are inverted first, then shifted.
+//  - Both counts include the thread itself, so they are counted from 1. The first place from the
+//    right is then 32 - 1. The preprint has 31 - _popc(), one less.
 //  - "threads whose id is less than _popc(B) (number of elements that are greater than the pivot)"
 //    write the left side, whose elements are less.
 //

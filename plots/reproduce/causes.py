@@ -11,7 +11,7 @@ Each claim may name experiments as causes (`[[experiment.claim.cause]]`), of the
     stalls           what warps wait for, from results/MACHINE/RECORD/stalls.csv (`plots.stalls`)
 
 `record` names the run; without it the cells are those of the claim. `says` is what is varied, as a
-noun. Unless `where` says otherwise, a step and the work are of the deciding problem. Whether the
+noun; `noun` names it where `says` also has its value. Unless `where` says otherwise, a step and the work are of the deciding problem. Whether the
 cause explains the difference follows from the numbers and is not in the list.
 """
 
@@ -32,6 +32,7 @@ from plots.reproduce.measures import measure
 from plots.reproduce.older import Older
 from plots.reproduce.searches import Search, in_words
 from plots.reproduce.work import Work, work_of
+from plots.words import digits
 
 _WORK = (
     ("distances", "distances"),
@@ -143,7 +144,18 @@ def _again(case: _Case, cause: Table) -> str:
         what = "the number of multiprocessors"
     else:
         text = f"With {what} it is {value}"
-    return f"{text} ({found.detail}): {_explains(case, found, what)}."
+        what = str(cause.get("noun", what))
+    other = _elsewhere(case, found) if cause["kind"] == "multiprocessors" else ""
+    return f"{text} ({found.detail}): {_explains(case, found, what)}{other}."
+
+
+def _elsewhere(case: _Case, found: Measured) -> str:
+    """Say so if the claim's one problem was replaced by another, which may explain as much."""
+    if case.claim.ask.get("take", "only") != "only" or case.claim.measure != "speed-up":
+        return ""
+    if case.found.pairs[0].at == found.pairs[0].at:
+        return ""
+    return f"; but the problem differs, too, from {place(case.found.pairs[0].at)}"
 
 
 def _explains(case: _Case, found: Measured, what: str) -> str:
@@ -352,7 +364,7 @@ def _capital(text: str) -> str:
 
 
 def _values(found: Measured) -> str:
-    return " to ".join(f"{value:.3g}" for value in found.values)
+    return " to ".join(digits(value, 3) for value in found.values)
 
 
 def _of_search(search: Search) -> str:
@@ -362,7 +374,7 @@ def _of_search(search: Search) -> str:
         parts.append(f"{search.values['time'] / 1e6:.4g} ms for all queries{kernels}")
     for name, words in (("distances", "distances"), ("bytes", "bytes read and written")):
         if name in search.values:
-            parts.append(f"{search.values[name]:.4g} {words} a query")
+            parts.append(f"{digits(search.values[name], 4)} {words} a query")
     of = f", counted on {search.queries} queries" if search.traits["executor"] == "fiber" else ""
     return f"{in_words(search)}: {', '.join(parts)}{of}."
 
@@ -375,7 +387,7 @@ def _of_cells(cells: Sequence[Record]) -> list[str]:
             inserts = cell.counters.get("queue_inserts")
             each = f", {sum(cell.queue_updates) / inserts:.3g} an insertion" if inserts else ""
             count = sum(cell.queue_updates) / cell.q
-            sentences.append(f"{at} makes {count:.4g} updates a query{each}.")
+            sentences.append(f"{at} makes {digits(count, 4)} updates a query{each}.")
         elif cell.time:
             sentences.append(f"{at} takes {cell.time.median / cell.q / 1e3:.4g} µs a query.")
     return sentences

@@ -12,6 +12,7 @@ from plots.reproduce.cells import Missing
 from plots.reproduce.library import Source
 from plots.reproduce.manifest import Claim, Experiment
 from plots.reproduce.measures import TIE, measure
+from plots.words import digits
 
 Verdict = Literal["reproduced", "same direction, other size", "contradicted", "cannot test"]
 VERDICTS: tuple[Verdict, ...] = (
@@ -54,7 +55,11 @@ def test(experiment: Experiment, claim: Claim, source: Source, evidence: Evidenc
     older = any(evidence.is_older(run.path, run.digest) for run in source.runs) or any(
         evidence.is_older(search.folder, search.digest) for search in found.searches
     )
-    verdict, why = judge(claim, found, f"{experiment.id}: claim {claim.says!r}")
+    verdict: Verdict
+    if claim.undecided:
+        verdict, why = "cannot test", claim.undecided
+    else:
+        verdict, why = judge(claim, found, f"{experiment.id}: claim {claim.says!r}")
     told = Tested(
         experiment, claim, source.machine, verdict, number(claim, found), found.detail, why,
         older=older,
@@ -123,4 +128,4 @@ def number(claim: Claim, found: Measured) -> str:
     if claim.ask.get("unit") == "%" or claim.measure in _SHARES:
         return " to ".join(f"{100 * value:.3g} %" for value in found.values)
     times = "×" if claim.measure in _RATIOS else ""
-    return " to ".join(f"{value:.4g}{times}" for value in found.values)
+    return " to ".join(f"{digits(value, 4)}{times}" for value in found.values)

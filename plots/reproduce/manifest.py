@@ -37,7 +37,7 @@ from typing import Any
 from plots.errors import Failure, PlotError
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
-_PAPER_KEYS = ("key", "cite", "hardware")
+_PAPER_KEYS = ("key", "cite", "hardware", "note")
 _EXPERIMENT_KEYS = (
     *("id", "title", "config", "records", "slices_of", "stages_of", "searches_of", "command"),
     *("needs", "like", "where", "disagreement", "reads", "figure", "claim"),
@@ -64,15 +64,15 @@ _FIGURE_KEYS = (
 )
 _CLAIM_OWN = (
     *("says", "paper", "measure", "reproduced", "direction", "published", "id", "headline"),
-    *("needs", "explanation", "cause"),
+    *("needs", "undecided", "explanation", "cause"),
 )
 _MEASURE_KEYS = (
     *("of", "over", "among", "over_where", "where", "take", "along", "from", "to", "unit"),
     *("mine", "theirs", "quantity", "than_of", "than_over", "source", "with_distances"),
 )
 _CAUSE_KEYS = (
-    *("kind", "says", "record", "multiprocessors", "of", "over", "where", "over_where", "take"),
-    "counters",
+    *("kind", "says", "noun", "record", "multiprocessors", "of", "over", "where", "over_where"),
+    *("take", "counters"),
 )
 CAUSES = ("work", "multiprocessors", "again", "step", "ceiling", "rounds", "stalls")
 Table = Mapping[str, Any]
@@ -85,6 +85,7 @@ class Paper:
     key: str
     cite: str
     hardware: str
+    note: str = ""  # how the reproduction differs from the paper in all experiments
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ class Claim:
     id: str = ""  # its name in `reads`
     headline: str = ""  # a statement of the paper's abstract or conclusion that the claim is
     needs: str = ""
+    undecided: str = ""  # why its number judges nothing, though it can be measured
     explanation: str = ""  # of a difference that no experiment shows: printed as not measured
     causes: Sequence[Table] = ()
 
@@ -253,6 +255,7 @@ def _claim(table: Table, where: str) -> Claim:
         id=str(table.get("id", "")),
         headline=str(table.get("headline", "")),
         needs=str(table.get("needs", "")),
+        undecided=str(table.get("undecided", "")),
         explanation=str(table.get("explanation", "")),
         causes=tuple(_cause(t, f"{where}: {table['says']!r}") for t in table.get("cause", ())),
     )

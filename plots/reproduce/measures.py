@@ -18,7 +18,8 @@
 replaces parts of `where` for `over`, such as the payload. In "fastest", a glob of `of` is compared
 with a glob of `among` queue by queue: `*` must match the same text in both.
 
-A tie, or a place at an end of its axis, decides nothing: `Measured.tied` says so.
+A tie, or a place at an end of its axis, decides nothing: `Measured.tied` says so. A tie decides if all
+tied places have the same verdict (`Measured.tied_with`).
 """
 
 import fnmatch
@@ -106,12 +107,14 @@ def _place(asked: Asked) -> Measured:
     best, second = sorted(means, key=lambda x: -means[x])[:2]
     first = min(means)
     detail = f"{means[best]:.3g} there, {means[first]:.3g} at {asked.axis()} = {power(first)}"
-    tied = ""
+    tied, with_these = "", tuple[float, ...]()
     if means[best] < TIE * means[second]:
         tied = f"a tie: {means[best]:.3g} at {power(best)} and {means[second]:.3g} at {power(second)}"
+        with_these = tuple(x for x in means if means[best] < TIE * means[x])
     elif best in (first, max(means)):
         tied = f"the largest, {means[best]:.3g}, is at an end of the axis, {power(best)}"
-    return Measured((best,), detail, (*by_place[first][:1], *by_place[best][:1]), tied=tied)
+    ends = (*by_place[first][:1], *by_place[best][:1])
+    return Measured((best,), detail, ends, tied=tied, tied_with=with_these)
 
 
 def _change(asked: Asked) -> Measured:

@@ -45,8 +45,9 @@ def draw(
         if bars:
             panels[quantity] = bars
     if not panels:
-        wanted = ", ".join(f"{key} = {value}" for key, value in where.items())
-        raise Missing(f"no search with {wanted} has {' or '.join(figure.ask['quantities'])}")
+        own = figure.ask.get("where", {})
+        wanted = ", ".join(f"{key} = {value}" for key, value in own.items())
+        raise Missing(f"it has no search{f' with {wanted}' if wanted else ''}")
     if figure.ask.get("normalised"):
         panels = {q: _normalised(bars) for q, bars in panels.items()}
     rows: list[dict[str, object]] = [

@@ -31,11 +31,13 @@ def told(
     return " ".join(found.causes)
 
 
-def confined(tmp_path: Path, speed_up: float) -> None:
+def confined(
+    tmp_path: Path, speed_up: float, at: Sequence[tuple[int, int, int]] = tuple(AT)
+) -> None:
     """Write the same problem on 16 multiprocessors, where old takes so many times as long."""
     costs = {"new": lambda *_: 100.0, "old": lambda *_: 100.0 * speed_up}
     part = {"used": 16, "of": 132}
-    cells = [c | {"multiprocessors": part} for c in timed(costs, AT)]
+    cells = [c | {"multiprocessors": part} for c in timed(costs, at)]
     write_run(tmp_path / "here" / "causes_x_16mp", cells, multiprocessors=part)
 
 
@@ -58,6 +60,13 @@ def test_the_same_measure_on_fewer_multiprocessors(
     text = told(tmp_path, timed(COSTS, AT), MP)
     assert text.startswith(f"Confined to 16 of 132 multiprocessors it is {speed_up:.3g} (")
     assert text.endswith(conclusion)
+
+
+def test_another_problem_on_fewer_multiprocessors_is_said(tmp_path: Path) -> None:
+    confined(tmp_path, 55.0, [(4096, 8, 16)])
+    only = {"ask": {"of": ["new"], "over": ["old"]}}
+    text = told(tmp_path, timed(COSTS, AT), MP, **only)
+    assert text.endswith("; but the problem differs, too, from n = 2^10, Q = 8, k = 16.")
 
 
 def test_a_tie_on_fewer_multiprocessors_decides_nothing_and_says_why(tmp_path: Path) -> None:

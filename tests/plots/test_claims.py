@@ -143,11 +143,25 @@ def test_a_place_is_a_tie_within_five_percent(tmp_path: Path) -> None:
     made = source(tmp_path, timed(costs, [(n, 4, 8) for n in speed]))
     tie = measure(experiment(), asked, made)
     assert (tie.values, tie.tied) == ((2048,), "a tie: 3 at 2^11 and 2.9 at 2^12")
+    assert tie.tied_with == (2048, 4096)
     assert claims.judge(asked, tie, "")[0] == "cannot test"
+    # Neither of the tied places is the published one, so the tie decides.
+    elsewhere = dataclasses.replace(asked, reproduced="= 1024")
+    assert claims.judge(elsewhere, tie, "") == ("contradicted", "")
     speed[4096] = 2.5
     again = source(tmp_path / "b", timed(costs, [(n, 4, 8) for n in speed]))
     clear = measure(experiment(), asked, again)
     assert claims.judge(asked, clear, "") == ("reproduced", "")
+
+
+def test_a_number_that_follows_from_our_own_choice_judges_nothing(tmp_path: Path) -> None:
+    asked = claim("speed-up", ">= 1", of=["new"], over=["old"], take="most")
+    made = source(tmp_path, timed(COSTS, [(1024, 8, 16)]))
+    evidence = causes.Evidence(Library(tmp_path))
+    assert claims.test(experiment(), asked, made, evidence).verdict == "reproduced"
+    chosen = dataclasses.replace(asked, undecided="we chose it so")
+    found = claims.test(experiment(), chosen, made, evidence)
+    assert (found.verdict, found.why, found.ours) == ("cannot test", "we chose it so", "6×")
 
 
 def test_two_gains_are_compared_on_the_same_problems(tmp_path: Path) -> None:

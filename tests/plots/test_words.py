@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from plots import web
-from plots.words import amount_of
+from plots.words import amount_of, digits
 
 import chromium
 
@@ -54,3 +54,8 @@ def test_fragments_stand_in_no_page_of_their_own() -> None:
             page = path.read_text()
             assert not [i for i in ids if f'id="{i}"' in page], f"{path} repeats plots/web/{name}.html"
             assert "<!DOCTYPE" not in page
+
+
+def test_large_numbers_have_no_exponent() -> None:
+    numbers = (0.01858, 2.0345, 1311.7, 16384.0, 77153.4, 2048.0)
+    assert [digits(n, 4) for n in numbers] == ["0.01858", "2.034", "1312", "16,384", "77,150", "2048"]

@@ -21,7 +21,9 @@ inline void tell(job_watch* watch, std::int64_t indexed) {
 }
 
 // List of Clusters: Barrientos 2011, Alg. 3. The first centre is object 0. Each further centre is
-// the free object with the greatest sum of distances to all earlier centres. take(entries) moves a
+// the free object with the greatest sum of distances to all earlier centres. (The text says that
+// "the complete collection" counts. Algorithm 3 chooses from what no cluster has yet, and so does
+// this.) take(entries) moves a
 // new cluster's members to the front of the free objects and returns their number.
 template <metric M, class Take>
 cluster_list cluster_all(const typename M::set& objects, int threads, job_watch* watch,

@@ -1,6 +1,16 @@
 #pragma once
-// Searches, one block a query: Barrientos 2011, Sec. 3.1.2 and 3.2. A fixed number of blocks takes
-// the queries in turn, so that the heaps in global memory do not grow with their number.
+// Searches, one block a query: Barrientos 2011, Sec. 3.1.2 and 3.2.
+//
+// Deviations, beside those of walks.cuh and block_heaps.cuh:
+//  - The thesis launches a block for each query. Here a fixed number of blocks takes the queries in
+//    turn, so that the heaps in global memory do not grow with their number.
+//  - A member enters a heap if its distance is at most the radius. Algorithm 6 asks for less in
+//    line 23, and for at most in line 34 and in Algorithm 7.
+//  - The thesis trains the first radius and the step on 1 % of the objects, and does not say how.
+//    train_radius (space.hpp) takes percentiles: 40 % of the training queries need a second turn.
+//  - From the fifth turn on the step doubles (knn_kernel).
+//  - A decreasing radius begins with the distance of the k-th nearest centre. The thesis begins
+//    with infinity and shrinks it after the centres are measured, which it does not detail.
 
 #include "algorithms/heap_reduction/block_heaps.cuh"
 #include "search/metric/kernels/walks.cuh"
@@ -70,8 +80,8 @@ KSELECT_HD void write_nearest(Simt& simt, const knn_job<M>& job, std::int64_t q,
 // queries that need more; the second finishes those. With an infinite radius this is exhaustive
 // search in one launch, fused with the evaluation of distances.
 //
-// Deviation: from the fifth turn on the step doubles each time, so that a query far from all
-// objects needs a few more turns, not thousands.
+// From the fifth turn on the step doubles each time, so that a query far from all objects needs a
+// few more turns, not thousands.
 template <class M, class Walk>
 struct knn_kernel {
   struct storage {

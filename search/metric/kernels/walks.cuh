@@ -6,6 +6,9 @@
 //             away, once. Objects that the index rules out are not measured. May use barriers.
 //
 // visit() calls `radius` for every object, so the radius may shrink during the walk.
+//
+// Deviation: the thesis compares distances as they are. Here a bound must be exceeded by `slack`,
+// so that rounding rules out no answer.
 
 #include "search/metric/metric.hpp"
 
@@ -79,7 +82,8 @@ struct member_clusters {
 //
 // Deviation: the last cluster to be searched (the thesis' minC, line 29) is found before the
 // members are visited, not meanwhile. So the searched clusters do not depend on the order of
-// threads, and none is searched in vain.
+// threads, and none is searched in vain. It is found again for each radius. Algorithm 6 sets minC
+// once, in line 4, and would miss answers: a larger ball need not be inside the same cluster.
 template <class M>
 struct cluster_walk {
   struct storage {
@@ -275,7 +279,8 @@ struct element_walk {
 
 // SSS-Index, pivot distribution: Barrientos 2011, Sec. 3.2.2 (the slower strategy of Table 3.1). A
 // thread has one pivot, or every T-th one, and tests it on each of a few hundred objects. After a
-// barrier the threads measure the objects that no thread has ruled out.
+// barrier the threads measure the objects that no thread has ruled out. The thesis does not say how
+// many objects (its E) it takes at a time; here they are 512.
 template <class M>
 struct pivot_walk {
   static constexpr int at_a_time = 512;
