@@ -181,6 +181,8 @@ choice choose_named(const problem& p, const device& where) {
   } else if (const member_plan member(found.plan); member) {
     const int threads = ordered::sorting_threads(p, where);
     found.plan = call_plan::of<&start_named>(p, member.workspace(), named_call{member, threads});
+  } else {
+    found.plan = call_plan::refused(member.reason());
   }
   found.plan.made_by(*found.member);
   return found;

@@ -108,9 +108,13 @@ def filter_words(given: Any, corpus: int, queries: int, a: Any) -> Any:
 
 def mask_words(mask: Any, things: int) -> Any:
     bits = _masks.bits_of("mask", type_name(mask))
-    if bits == 32:
-        return cupy.ascontiguousarray(mask).reshape(mask.shape).view(cupy.int32)
     with cupy.cuda.Device(mask.device.id):
+        if bits == 32:
+            return cupy.ascontiguousarray(mask).reshape(mask.shape).view(cupy.int32)
+        if mask.size == 0:
+            return cupy.zeros((*mask.shape[:-1], _masks.words_in(things)), cupy.int32)
+        if bits == 1:
+            mask = mask.view(cupy.uint8) != 0  # a byte may have another bit set
         padded = cupy.zeros((*mask.shape[:-1], _masks.words_in(things) * 32 // bits), mask.dtype)
         padded[..., : mask.shape[-1]] = mask
         if bits == 1:

@@ -58,7 +58,7 @@ def packed(mask: np.ndarray, things: int) -> np.ndarray:
     Words that are dense are not copied.
     """
     if mask.dtype.itemsize == 4:
-        return np.ascontiguousarray(mask).reshape(mask.shape).view(np.uint32)
+        return np.require(mask, requirements="CA").reshape(mask.shape).view(np.uint32)
     bits = mask if mask.dtype == np.uint8 else np.packbits(mask, axis=-1, bitorder="little")
     words = np.zeros((*mask.shape[:-1], words_in(things) * 4), np.uint8)
     words[..., : bits.shape[-1]] = bits
@@ -70,6 +70,7 @@ def _on_gpu(given: Any, library: Any, a: Any) -> Any:
         raise TypeError(f"mask is a {type(given).__name__}, not a {type(a).__name__} like a")
     if library.place(given) != library.place(a):
         raise ValueError(f"mask is on {library.place(given)}, but a on {library.place(a)}")
+    library.check(given)
     return library.prepared(given)
 
 

@@ -147,7 +147,8 @@ def plan(
     `lengths`, `starts` and `offsets` are kept, not copied, if they are dense and of int32 or int64:
     write other numbers into them, and the next call selects by these. In host memory a call raises
     ValueError if a row then is no part of the axis or longer than `max_length`. So are the words of
-    a `mask` of uint32 or int32; booleans and bytes are packed once, when the plan is made.
+    a `mask` of uint32 or int32; booleans and bytes are packed once, when the plan is made. On a GPU
+    that is on the library's current stream: a call on another one must wait for it.
 
         select = kselect.plan(scores, 10)
         for scores in batches:

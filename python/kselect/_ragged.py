@@ -20,6 +20,11 @@ class Given(NamedTuple):
     fill: int
     max_length: int | None
 
+    def arrays(self, library: Any, a: Any) -> list[Any]:
+        """The arrays of the library of `a` that are where it is."""
+        given = (self.lengths, self.starts, self.offsets, self.mask)
+        return [one for one in given if isinstance(one, type(a)) and library.place(one) == library.place(a)]
+
     def shape(self, axis_shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the rows, whose axis of `a` is gone."""
         if self.offsets is None:
@@ -60,7 +65,7 @@ def _in_host_memory(name: str, numbers: Any) -> np.ndarray:
             raise TypeError(f"{name} has dtype {numbers.dtype.name}; pass int32 or int64")
     if numbers.dtype != np.int32:
         numbers = numbers.astype(np.int64, copy=False)
-    return np.ascontiguousarray(numbers).reshape(numbers.shape)
+    return np.require(numbers, requirements="CA").reshape(numbers.shape)
 
 
 def _on_gpu(name: str, numbers: Any, library: Any, a: Any) -> Any:

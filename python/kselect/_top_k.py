@@ -204,10 +204,13 @@ def _of_any_rows(
     library, a = _libraries.of(a)
     if stream is not None and not library.check(a):
         raise ValueError("stream is given, but a is in host memory")
-    call = Call(
-        library, a, whole("k", k), axis, flags, wide, out, count, given=given, has_values=has_values
-    )
-    with _NOTHING if stream is None else library.within(stream, a, *call.numbers()):
+    inside = _NOTHING
+    if stream is not None:
+        inside = library.within(stream, a, *([] if given is None else given.arrays(library, a)))
+    with inside:  # what the call packs or copies is made on that stream, too
+        call = Call(
+            library, a, whole("k", k), axis, flags, wide, out, count, given=given, has_values=has_values
+        )
         return call.run(workspace)
 
 

@@ -1,5 +1,6 @@
 """PyTorch's tensors, by DLPack (_libraries.py says what each function does)."""
 
+import warnings
 from contextlib import nullcontext
 from functools import cache
 from typing import Any
@@ -32,7 +33,9 @@ def kept_call(
         return None
     mask = ragged.get("mask")
     if isinstance(mask, np.ndarray):
-        mask = torch.from_numpy(mask.view(np.int32))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            mask = torch.from_numpy(mask.view(np.int32))  # which is only read
     return _select.keep_call(
         a,
         k,
@@ -249,9 +252,12 @@ def mask_words(mask: Any, things: int) -> Any:
     bits = _masks.bits_of("mask", type_name(mask))
     if bits == 32:
         return mask.contiguous().view(torch.int32)
+    if mask.numel() == 0:  # its bytes cannot be viewed as words
+        return mask.new_zeros((*mask.shape[:-1], _masks.words_in(things)), dtype=torch.int32)
     whole = (*mask.shape[:-1], _masks.words_in(things) * 32 // bits)
-    is_whole = mask.shape == whole and mask.is_contiguous() and mask.storage_offset() % 8 == 0
-    if bits == 8 or not is_whole:
+    if bits == 1:
+        mask = mask.view(torch.uint8).ne(0)  # a byte may have another bit set; and it is aligned
+    if bits == 8 or mask.shape != whole or not mask.is_contiguous():
         padded = mask.new_zeros(whole)
         padded[..., : mask.shape[-1]] = mask
         mask = padded

@@ -97,8 +97,8 @@ def _(
 
 
 def _keep_ragged(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, Any]) -> None:
-    a, _, axis, _, _, _, lengths, starts, offsets, mask, max_length, _ = inputs
-    ctx.axis, ctx.shape, ctx.most = axis % a.dim(), tuple(a.shape), max_length
+    a, _, axis, _, _, _, lengths, starts, offsets, mask, max_length, fill = inputs
+    ctx.axis, ctx.shape, ctx.most, ctx.fill = axis % a.dim(), tuple(a.shape), max_length, fill
     ctx.mark_non_differentiable(output[1])
     ctx.save_for_backward(output[1], lengths, starts, offsets, mask)
 
@@ -111,9 +111,9 @@ def _scatter_ragged(ctx: Any, of_values: Any, of_indices: Any) -> tuple[Any, ...
         indices, of_values = indices.movedim(ctx.axis, -1), of_values.movedim(ctx.axis, -1)
     length = ctx.shape[ctx.axis]
     most = ctx.most or length
-    admitted = _torch_ragged.admitted(mask, ctx.shape, ctx.axis)
+    admitted = None if mask is None else lambda: _torch_ragged.admitted(mask, ctx.shape, ctx.axis)
     at, is_element = _torch_ragged.positions(
-        indices, length, lengths, starts, offsets, most, admitted
+        indices, length, lengths, starts, offsets, most, ctx.fill, admitted
     )
     gradient = _torch_ragged.scattered(of_values, ctx.shape, ctx.axis, at, is_element)
     return (gradient, *[None] * 11)

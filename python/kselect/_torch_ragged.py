@@ -9,22 +9,26 @@ from kselect import _ragged
 
 
 def positions(
-    indices: Any, axis_length: int, lengths: Any, starts: Any, offsets: Any, most: int,
+    indices: Any, axis_length: int, lengths: Any, starts: Any, offsets: Any, most: int, fill: int,
     admitted: Any = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Where along the axis each index points, and whether it stands for an element: [..., k].
 
-    An index that stands for none points to 0. The others are tensors where `indices` are, or None;
-    admitted: whether each element of the axis may be selected, [length] or [..., length].
+    An index that stands for none is the fill, and points to 0. The others are tensors where
+    `indices` are, or None. admitted(): whether each element of the axis may be selected, [length] or
+    [..., length]; None: all may be.
     """
     if offsets is not None:
         starts, lengths = offsets[:-1], offsets.diff()
     begin = torch.zeros_like(indices[..., 0]) if starts is None else starts
-    found = (axis_length - begin if lengths is None else lengths).clamp(0, most)
-    if admitted is not None:
-        found = _count(admitted, begin.long(), found)
-    places = torch.arange(indices.shape[-1], device=indices.device)
-    is_element = places < found.unsqueeze(-1)
+    if fill < 0:  # no element has that index
+        is_element = indices != fill
+    else:
+        found = (axis_length - begin if lengths is None else lengths).clamp(0, most)
+        if admitted is not None:
+            found = _count(admitted(), begin.long(), found)
+        places = torch.arange(indices.shape[-1], device=indices.device)
+        is_element = places < found.unsqueeze(-1)
     at = torch.where(is_element, indices.long() + begin.long().unsqueeze(-1), 0)
     return at, is_element
 
@@ -51,14 +55,12 @@ def unpacked(bits: Any, things: int) -> Any:
 
 def _words_there(mask: Any, a: Any) -> Any:
     if isinstance(mask, np.ndarray):
-        mask = torch.from_numpy(mask.view(np.int32))
+        mask = torch.from_numpy(mask.view(np.int32).copy())
     return mask.to(a.device)
 
 
 def admitted(mask: Any, shape: Any, axis: int) -> Any:
-    """`admitted` of `positions` from the mask of a tensor of this shape; the axis is last then."""
-    if mask is None:
-        return None
+    """What `admitted` of `positions` returns, from the mask of a tensor of this shape; the axis is last then."""
     if mask.dtype is not torch.bool:
         return unpacked(mask, shape[axis])
     return mask if mask.dim() == 1 else mask.movedim(axis, -1)
@@ -82,7 +84,8 @@ def gathered(values: Any, indices: Any, a: Any, axis: int, ragged: _ragged.Rows)
         where_a_is(ragged.starts),
         where_a_is(ragged.offsets),
         ragged.most,
-        None if ragged.mask is None else unpacked(_words_there(ragged.mask, a), length),
+        ragged.fill,
+        None if ragged.mask is None else lambda: unpacked(_words_there(ragged.mask, a), length),
     )
     found = axis_last[at] if ragged.offsets is not None else axis_last.gather(-1, at)
     if ragged.offsets is None:
