@@ -14,9 +14,8 @@ namespace {
 // host's ceiling is less certain: other processes disturb its measurement.
 constexpr double implausible_on_gpu = 1.25, implausible_on_host = 2;
 
-floor_share against_floor(const cell& c, const timing& time, const char* ceiling, double rate) {
-  const workload& p = c.problem;
-  const least_input least = least_input_of(p);
+floor_share against_floor(const workload& p, const least_input& least, const timing& time,
+                          const char* ceiling, double rate) {
   const std::size_t rows = static_cast<std::size_t>(least.elements) * size_of(p.type);
   const std::size_t bytes =
       rows + static_cast<std::size_t>(least.mask_bytes) + p.values_bytes() + p.indices_bytes();
@@ -73,7 +72,8 @@ void group_inputs::judge(contender& c, timing& time, const memory_ceilings& ceil
   const bool on_host = context.place.shares_host_memory();
   const double rate = on_host ? reading_rate_for(*c.what->entry->algorithm) : ceilings.read;
   if (rate > 0 && time.result.median > 0) {
-    outcome.floor = against_floor(*c.what, time, on_host ? "rows_read" : "read", rate);
+    const workload& p = c.what->problem;
+    outcome.floor = against_floor(p, least_of(p), time, on_host ? "rows_read" : "read", rate);
   }
   if (!outcome.floor ||
       outcome.floor->share <= (on_host ? implausible_on_host : implausible_on_gpu)) {
@@ -84,6 +84,11 @@ void group_inputs::judge(contender& c, timing& time, const memory_ceilings& ceil
       "a median of {:.3g} us moves its {} bytes at {:.3g} times the measured ceiling of {} {}",
       time.result.median / 1e3, outcome.floor->bytes, outcome.floor->share,
       context.place.description().name, outcome.floor->ceiling);
+}
+
+const least_input& group_inputs::least_of(const workload& p) {
+  if (!least_ || !same_rows(least_->first, p)) least_.emplace(p, least_input_of(p));
+  return least_->second;
 }
 
 row_variants& group_inputs::of(const workload& p) {

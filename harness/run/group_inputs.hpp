@@ -3,6 +3,8 @@
 // that algorithms read.
 
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "harness/run/reading_rate.hpp"
 #include "harness/run/row_variants.hpp"
@@ -25,10 +27,13 @@ class group_inputs final : public group_subjects {
  private:
   row_variants& of(const workload& p);
   double reading_rate_for(const algorithm& of) const;
+  // Drawing lengths and masks again takes long, so cells of the same rows share it.
+  const least_input& least_of(const workload& p);
 
   const input_source& source_;
   backend& place_;
   std::map<layout, row_variants> by_layout_;
+  std::optional<std::pair<workload, least_input>> least_;
   // Of the present group: how fast the host reads its rows.
   std::optional<reading_rate> by_one_, by_all_;
 };

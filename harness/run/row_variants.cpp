@@ -11,15 +11,14 @@ constexpr int fewest_copies = 3, most_copies = 32;
 constexpr std::size_t most_stage_samples = 5;
 constexpr double longest_stage_ns = 5e9;
 
-// Whether two problems have the same rows. Rows depend on k only for the distribution kth_ties.
+}  // namespace
+
 bool same_rows(const workload& a, const workload& b) {
   return a.n == b.n && a.q == b.q && a.type == b.type && a.layout == b.layout &&
          a.pitch == b.pitch && a.distribution == b.distribution && a.seed == b.seed &&
          a.row_lengths == b.row_lengths && a.drawn_mask == b.drawn_mask &&
          (a.k == b.k || a.distribution.kind != distribution_kind::kth_ties);
 }
-
-}  // namespace
 
 bool row_variants::fresh() const {
   if (!problem_) return false;

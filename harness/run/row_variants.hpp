@@ -18,6 +18,9 @@
 
 namespace kselect::harness {
 
+// Whether two problems have the same rows. Rows depend on k only for the distribution kth_ties.
+bool same_rows(const workload& a, const workload& b);
+
 class row_variants {
  public:
   row_variants(const input_source& source, backend& place) : source_(source), place_(place) {}

@@ -67,6 +67,12 @@ def test_words_are_those_of_numpy(device):
             words = _torch.mask_words(there(given, device), n)
             assert words.dtype is torch.int32 and words.is_contiguous()
             assert (words.cpu().numpy() == wanted.view(np.int32)).all()
+    for shape in ((0, 40), (3, 0), (0,), (2, 0, 40)):
+        for dtype in (torch.bool, torch.uint8):
+            words = _torch.mask_words(torch.zeros(shape, dtype=dtype, device=device), shape[-1])
+            assert words.dtype is torch.int32 and words.shape == (*shape[:-1], -(-shape[-1] // 32))
+    bytes_of_any_bits = torch.tensor([0, 255, 2, 0] * 8, dtype=torch.uint8, device=device).view(torch.bool)
+    assert _torch.mask_words(bytes_of_any_bits, 32).item() == 0x66666666
     mask = there(random.random((70, 65)) < 0.5, device)
     for part in (mask.T[:, :64], mask[:, 1:], mask[3:5, :64], mask.reshape(-1)[3:67], mask.expand(2, 70, 65)):
         words = _torch.mask_words(part, part.shape[-1])
