@@ -58,7 +58,7 @@ def packed(mask: np.ndarray, things: int) -> np.ndarray:
     Words that are dense are not copied.
     """
     if mask.dtype.itemsize == 4:
-        return np.require(mask, requirements="CA").reshape(mask.shape).view(np.uint32)
+        return np.require(mask, requirements=["C", "A"]).reshape(mask.shape).view(np.uint32)
     bits = mask if mask.dtype == np.uint8 else np.packbits(mask, axis=-1, bitorder="little")
     words = np.zeros((*mask.shape[:-1], words_in(things) * 4), np.uint8)
     words[..., : bits.shape[-1]] = bits

@@ -65,7 +65,7 @@ def _in_host_memory(name: str, numbers: Any) -> np.ndarray:
             raise TypeError(f"{name} has dtype {numbers.dtype.name}; pass int32 or int64")
     if numbers.dtype != np.int32:
         numbers = numbers.astype(np.int64, copy=False)
-    return np.require(numbers, requirements="CA").reshape(numbers.shape)
+    return np.require(numbers, requirements=["C", "A"]).reshape(numbers.shape)
 
 
 def _on_gpu(name: str, numbers: Any, library: Any, a: Any) -> Any:

@@ -76,7 +76,7 @@ def of_plain_rows(a: Any, k: Any, flags: int, threads: int) -> Any:
         return None
     if a.requires_grad or a.layout is not torch.strided or a.is_neg():
         return None
-    shape = a.shape
+    shape: tuple[int, ...] = tuple(a.shape)
     if not shape or 0 in shape or not 1 <= k <= shape[-1]:
         return None
     axis, shape = len(shape) - 1, (*shape[:-1], k)
