@@ -88,6 +88,29 @@ std::string objection(const std::string& type, const std::string& value) {
   return errno == ERANGE ? value + " does not fit 64 bits" : "";
 }
 
+// What CLI11 says of an option's values, in words of ours: `--k: 1 required INT missing`,
+// `--k: At Most 1 required but received 2`, `--k: Value x not in range 1 to 9`, and
+// `Could not convert: --alpha = x`.
+std::string about_values(const std::string& said) {
+  const std::string no_value = "Could not convert: ", equals = " = ";
+  if (const auto at = said.find(equals); said.starts_with(no_value) && at != std::string::npos) {
+    return fmt::format("{}: {} is no number", said.substr(no_value.size(), at - no_value.size()),
+                       said.substr(at + equals.size()));
+  }
+  const std::string name = said.substr(0, said.find(':'));
+  const std::string value_is = ": Value ", not_in = " not in range ";
+  const auto begin = said.find(value_is), end = said.find(not_in);
+  if (begin != std::string::npos && end != std::string::npos) {
+    const auto first = begin + value_is.size();
+    return fmt::format("{}: {} is no number from {}", name, said.substr(first, end - first),
+                       said.substr(end + not_in.size()));
+  }
+  if (said.ends_with(" missing")) return name + " needs a value";
+  if (said.find(": At Most 1 required") != std::string::npos)
+    return name + " is given twice; give it once";
+  return said;
+}
+
 }  // namespace
 
 std::string unusable_value(const CLI::App& app) {
@@ -113,7 +136,9 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& problem) {
     return problem.get_exit_code() == static_cast<int>(code);
   };
   const bool incomplete = is(CLI::ExitCodes::RequiredError);
-  if (!incomplete && !is(CLI::ExitCodes::ExtrasError)) return with_help(problem.what(), last);
+  if (!incomplete && !is(CLI::ExitCodes::ExtrasError)) {
+    return with_help(about_values(problem.what()), last);
+  }
   for (std::size_t level = 0; level < chain.size(); ++level) {
     const std::vector<std::string> rest = chain[level]->remaining(false);
     if (rest.empty()) continue;
