@@ -5,7 +5,7 @@
 function unpack({ rows, columns }) {
   const made = Array.from({ length: rows }, () => ({}));
   for (const [name, column] of Object.entries(columns)) {
-    const numbers = column.steps && counted(column.steps);
+    const numbers = column.steps && numbers_of_runs(column.steps);
     for (let i = 0; i < rows; i += 1) {
       made[i][name] = numbers ? numbers[i]
         : column.at ? column.of[column.at[i]] : column.is ? column.is[i] : column.same;
@@ -15,7 +15,7 @@ function unpack({ rows, columns }) {
 }
 
 // The numbers of runs, of which each has a first number, a step and a length.
-function counted(steps) {
+function numbers_of_runs(steps) {
   const numbers = [];
   for (let at = 0; at < steps.length; at += 3) {
     for (let i = 0; i < steps[at + 2]; i += 1) numbers.push(steps[at] + steps[at + 1] * i);
