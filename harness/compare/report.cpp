@@ -35,32 +35,27 @@ std::vector<std::string> parts_of(const recorded_cell& cell) {
 class problem_titles {
  public:
   explicit problem_titles(const comparison& compared) {
+    if (!compared.cells.empty()) common_ = parts_of(compared.cells.front().any());
+    // Not by their places: masks and lengths add parts to some names.
     for (const compared_cell& cell : compared.cells) {
       const auto parts = parts_of(cell.any());
-      if (first_.empty()) {
-        first_ = parts;
-        varies_.assign(parts.size(), false);
-      }
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (parts[i] != first_[i]) varies_[i] = true;
-      }
+      std::erase_if(common_, [&](const std::string& part) { return !is_among(parts, part); });
     }
   }
 
-  std::string of(const recorded_cell& cell) const { return join(parts_of(cell), true); }
-  std::string common() const { return join(first_, false); }
+  std::string of(const recorded_cell& cell) const {
+    auto parts = parts_of(cell);
+    std::erase_if(parts, [&](const std::string& part) { return is_among(common_, part); });
+    return fmt::format("{}", fmt::join(parts, " "));
+  }
+  std::string common() const { return fmt::format("{}", fmt::join(common_, " ")); }
 
  private:
-  std::string join(const std::vector<std::string>& parts, bool varying) const {
-    std::vector<std::string> chosen;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (varies_[i] == varying) chosen.push_back(parts[i]);
-    }
-    return fmt::format("{}", fmt::join(chosen, " "));
+  static bool is_among(const std::vector<std::string>& parts, const std::string& part) {
+    return std::ranges::find(parts, part) != parts.end();
   }
 
-  std::vector<std::string> first_;
-  std::vector<bool> varies_;
+  std::vector<std::string> common_;
 };
 
 std::string note_of(const compared_cell& cell) {
