@@ -40,15 +40,39 @@ bool has_one_rate() {
 #endif
 }
 
+// Both clocks at one moment.
+struct moment {
+  double ns;
+  std::uint64_t ticks;
+};
+
+// The processor may be taken away between two readings, on a busy machine for as long as a tenth of
+// a second. So the kernel's clock is read between two readings of the counter, and of some tries
+// the one counts whose readings lie closest.
+moment both_clocks() {
+  constexpr int tries = 8;
+  moment best{};
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int i = 0; i < tries; ++i) {
+    const std::uint64_t before = processor_ticks();
+    const double ns = kernel_ns();
+    const std::uint64_t apart = processor_ticks() - before;
+    if (apart >= least) continue;
+    least = apart;
+    best = {ns, before + apart / 2};
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<double> nanoseconds_per_tick() {
   static const bool usable = has_one_rate();
-  static const double first_ns = kernel_ns();
-  static const std::uint64_t first_ticks = processor_ticks();
+  static const moment first = both_clocks();
   if (!usable) return std::nullopt;
-  const double ns = kernel_ns() - first_ns;
-  const std::uint64_t ticks = processor_ticks() - first_ticks;
+  const moment now = both_clocks();
+  const double ns = now.ns - first.ns;
+  const std::uint64_t ticks = now.ticks - first.ticks;
   return ns < shortest_ns || ticks == 0 ? std::nullopt
                                         : std::optional(ns / static_cast<double>(ticks));
 }
