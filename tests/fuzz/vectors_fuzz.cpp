@@ -33,10 +33,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(std::ssize(whole.data) == whole.count * whole.dimension, "a wrong shape", "");
     require(whole.data.size() <= 1033 * size, "more components than the file can hold", "");
   }
-  // The same file as a mask, and as masks of three rows.
+  // The same file as a mask, as masks of three rows, and as what it says it is.
   if (path.extension() == ".npy") {
-    ends_documented([&] { runtime::load_bit_masks(path, 9); });
-    ends_documented([&] { runtime::load_bit_masks(path, 9, 3); });
+    runtime::masked_rows over;
+    over.n = 9;
+    over.rows = 3;
+    for (const bool shared : {false, true}) {
+      over.shared = shared;
+      for (const bool each : {false, true}) {
+        over.each = each;
+        if (shared || each) ends_documented([&] { runtime::load_bit_masks(path, over); });
+      }
+    }
   }
   std::vector<float> pieces;
   const bool in_pieces = ends_documented([&] {
