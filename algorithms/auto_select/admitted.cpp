@@ -3,7 +3,8 @@
 #include "algorithms/auto_select/admitted.hpp"
 
 #include <limits>
-#include <type_traits>
+
+#include "kselect/ragged.hpp"
 
 namespace kselect::admitted {
 namespace {
@@ -50,17 +51,11 @@ gathered_memory carve(const problem& member, simt::carver& memory) {
 
 io members_buffers(const problem& p, const problem& member, const io& buffers, std::int64_t first,
                    const gathered_memory& from) {
-  const auto behind = [&](auto* array, std::int64_t count, std::size_t size) {
-    using byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(array)>>,
-                                    const std::byte, std::byte>;
-    return array == nullptr ? nullptr
-                            : static_cast<byte*>(array) + static_cast<std::size_t>(count) * size;
-  };
   return {.input = from.values,
-          .values = behind(buffers.values, first * p.k, size_of(p.type)),
-          .indices = behind(buffers.indices, first * p.k, size_of(p.index)),
+          .values = array_from(buffers.values, first * p.k, size_of(p.type)),
+          .indices = array_from(buffers.indices, first * p.k, size_of(p.index)),
           .lengths = from.lengths,
-          .k_each = behind(buffers.k_each, first, size_of(p.k_each)),
+          .k_each = array_from(buffers.k_each, first, size_of(p.k_each)),
           .map = member.map == row_numbers::none ? nullptr : from.indices};
 }
 

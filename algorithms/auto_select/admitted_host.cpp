@@ -67,8 +67,7 @@ std::int64_t gather_row(const problem& p, const io& buffers, std::int64_t row, T
 template <class Index>
 void name_elements(const problem& p, const io& buffers, std::int64_t row, Index* indices,
                    std::int64_t count) {
-  const std::int64_t place = p.segments || p.map_of_input ? 0 : p.offset(row, 0);
-  const std::int64_t first = extent_of(p, buffers, row).first - place;
+  const std::int64_t first = first_name_of(p, buffers, row);
   for (std::int64_t i = 0; i < count; ++i) {
     indices[i] = static_cast<Index>(row_number(p.map, buffers.map, first + indices[i]));
   }

@@ -239,11 +239,8 @@ std::optional<finding> wrong_admitted(const problem& what, const contract& promi
                                       const io& buffers, std::int64_t row, int threads) {
   const admitted_row left(what, buffers, row);
   problem alone = row_alone(what, buffers, row, left.size());
-  io own{.input = left.elements()};
-  if (what.has_values()) {
-    own.values = static_cast<std::byte*>(buffers.values) +
-                 static_cast<std::size_t>(row * what.k) * size_of(what.type);
-  }
+  io own{.input = left.elements(),
+         .values = array_from(buffers.values, row * what.k, size_of(what.type))};
   std::vector<std::int64_t> positions;
   if (what.has_indices()) {
     if (auto wrong = left.positions_of(alone.k, positions)) return wrong;
@@ -263,15 +260,9 @@ std::optional<finding> wrong_row(const problem& what, const contract& promises, 
   if (what.mask != mask_bits::none) return wrong_admitted(what, promises, buffers, row, threads);
   const row_extent e = extent_of(what, buffers, row);
   const problem alone = row_alone(what, buffers, row, e.length);
-  const auto part = [&](auto* all, std::int64_t first, std::size_t size) {
-    using byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(all)>>,
-                                    const std::byte, std::byte>;
-    return all == nullptr ? nullptr
-                          : static_cast<byte*>(all) + static_cast<std::size_t>(first) * size;
-  };
-  const io own{.input = part(buffers.input, e.first, size_of(what.type)),
-               .values = part(buffers.values, row * what.k, size_of(what.type)),
-               .indices = part(buffers.indices, row * what.k, size_of(what.index))};
+  const io own{.input = array_from(buffers.input, e.first, size_of(what.type)),
+               .values = array_from(buffers.values, row * what.k, size_of(what.type)),
+               .indices = array_from(buffers.indices, row * what.k, size_of(what.index))};
   verdict found = verify(alone, promises, own, threads);
   if (found) return wrong_fill(what, buffers, row, alone.k);
   return of_row(*found.first, row);

@@ -21,16 +21,17 @@ template <class T>
 std::vector<named_element<T>> elements_by_name(const problem& p, const io& buffers,
                                                std::int64_t row) {
   const row_extent e = extent_of(p, buffers, row);
-  const std::int64_t place = p.segments || p.map_of_input ? 0 : p.offset(row, 0);
+  const std::int64_t first_name = first_name_of(p, buffers, row);
   const std::int64_t step = p.offset(0, 1) - p.offset(0, 0);
   std::vector<named_element<T>> all;
   const bool masked = p.mask != mask_bits::none;
+  const mask_range mask = masked ? mask_of(p, buffers, row) : mask_range{};
   for (std::int64_t j = 0; j < e.length; ++j) {
-    if (masked && !mask_of(p, buffers, row).admits(j)) continue;
+    if (masked && !mask.admits(j)) continue;
     const T value = static_cast<const T*>(buffers.input)[e.first + j * step];
     // Values tell NaNs apart; without values the best element of a name is the one.
     const nan_order place_of_nan = p.has_values() ? nan_order::total_order : p.nan;
-    all.push_back({row_number(p.map, buffers.map, e.first - place + j),
+    all.push_back({row_number(p.map, buffers.map, first_name + j),
                    selection_key(value, p.direction, place_of_nan), j});
   }
   std::ranges::sort(all, {},

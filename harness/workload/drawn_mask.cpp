@@ -1,8 +1,6 @@
 #include "harness/workload/drawn_mask.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +8,8 @@
 #define R123_USE_SSE 0
 #define R123_USE_X86INTRIN_H 0
 #include <Random123/philox.h>
+
+#include "harness/workload/kind_text.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -47,24 +47,17 @@ block drawn(std::uint64_t share, std::uint64_t seed, std::int64_t row, std::int6
 }  // namespace
 
 std::string to_string(const drawn_mask& m) {
-  std::string text{to_string(m.kind)};
-  if (m.kind == mask_bits::none) return text;
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), m.share).ptr;
-  return text + '(' + std::string(digits.data(), end) + ')';
+  const std::string_view kind = to_string(m.kind);
+  return m.kind == mask_bits::none ? std::string(kind) : kind_text(kind, m.share);
 }
 
 std::optional<drawn_mask> parse_drawn_mask(std::string_view text) {
-  const std::size_t bracket = text.find('(');
-  const auto kind = parse<mask_bits>(text.substr(0, bracket));
+  const auto read = read_kind(text);
+  const auto kind = read ? parse<mask_bits>(read->kind) : std::nullopt;
   if (!kind) return std::nullopt;
-  drawn_mask parsed{*kind, *kind == mask_bits::none ? 0 : preset_share};
-  if (bracket == std::string_view::npos) return parsed;
-  if (*kind == mask_bits::none || text.back() != ')') return std::nullopt;
-  const char* const last = text.data() + text.size() - 1;
-  const auto [end, error] = std::from_chars(text.data() + bracket + 1, last, parsed.share);
-  const bool inside = parsed.share > 0 && parsed.share <= 1;
-  if (error != std::errc{} || end != last || !inside) return std::nullopt;
+  if (*kind == mask_bits::none) return read->number ? std::nullopt : std::optional(drawn_mask{});
+  const drawn_mask parsed{*kind, read->number.value_or(preset_share)};
+  if (!(parsed.share > 0 && parsed.share <= 1)) return std::nullopt;
   return parsed;
 }
 

@@ -1,11 +1,11 @@
 #include "harness/workload/row_lengths.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <random>
+
+#include "harness/workload/kind_text.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -33,24 +33,18 @@ std::string to_string(const row_lengths& l) {
            ')';
   }
   if (!parameter_of(l.kind)) return text;
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), l.parameter).ptr;
-  return text + '(' + std::string(digits.data(), end) + ')';
+  return kind_text(text, l.parameter);
 }
 
 std::optional<row_lengths> parse_row_lengths(std::string_view text) {
-  const std::size_t bracket = text.find('(');
-  const auto kind = parse<length_kind>(text.substr(0, bracket));
+  const auto read = read_kind(text);
+  const auto kind = read ? parse<length_kind>(read->kind) : std::nullopt;
   if (!kind || *kind == length_kind::file) return std::nullopt;
   const auto range = parameter_of(*kind);
-  row_lengths parsed{*kind, range ? range->preset : 0};
-  if (bracket == std::string_view::npos) return parsed;
-  if (!range || text.back() != ')') return std::nullopt;
-  const char* const last = text.data() + text.size() - 1;
-  const auto [end, error] = std::from_chars(text.data() + bracket + 1, last, parsed.parameter);
-  const bool inside = parsed.parameter >= 0 && parsed.parameter <= range->high;
-  if (error != std::errc{} || end != last || !inside) return std::nullopt;
-  return parsed;
+  if (read->number && !range) return std::nullopt;
+  const row_lengths parsed{*kind, read->number.value_or(range ? range->preset : 0)};
+  const bool inside = !range || (parsed.parameter >= 0 && parsed.parameter <= range->high);
+  return inside ? std::optional(parsed) : std::nullopt;
 }
 
 std::vector<std::int32_t> make_lengths(const row_lengths& l, std::int64_t n, std::int64_t q,

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kselect/call.hpp"
 #include "kselect/hd.hpp"
@@ -66,10 +68,23 @@ inline mask_range mask_of(const problem& p, const io& buffers, std::int64_t row)
           extent_of(p, buffers, row).first - place};
 }
 
+// The number of the map that names a row's first element, in host memory.
+inline std::int64_t first_name_of(const problem& p, const io& buffers, std::int64_t row) {
+  const std::int64_t place = p.segments || p.map_of_input ? 0 : p.offset(row, 0);
+  return extent_of(p, buffers, row).first - place;
+}
+
+// The array from element `first` on, of elements of that size; null if the array is.
+template <class Void>
+Void* array_from(Void* array, std::int64_t first, std::size_t size) {
+  using byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
+  return array == nullptr ? nullptr
+                          : static_cast<byte*>(array) + static_cast<std::size_t>(first) * size;
+}
+
 // Names the first `count` indices of a row's answer by the map, in host memory.
 inline void map_row(const problem& p, const io& buffers, std::int64_t row, std::int64_t count) {
-  const std::int64_t place = p.segments || p.map_of_input ? 0 : p.offset(row, 0);
-  const std::int64_t first = extent_of(p, buffers, row).first - place;
+  const std::int64_t first = first_name_of(p, buffers, row);
   visit(p.index, [&]<class Index>(Index) {
     Index* const indices = static_cast<Index*>(buffers.indices) + row * p.k;
     for (std::int64_t j = 0; j < count; ++j) {
