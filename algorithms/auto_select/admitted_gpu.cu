@@ -20,7 +20,6 @@ template <class T>
 gather_args<T> args_of(const masked_call& c, const problem& p, const io& buffers,
                        std::int64_t first, const gathered_memory& to) {
   const problem& member = c.member.problem();
-  const std::int64_t elements = member.q * member.pitch;
   // How many words a mask that rows share has, and numbers a map, is the caller's matter.
   constexpr std::int64_t any = std::int64_t{1} << 40;
   gather_args<T> a;
@@ -35,15 +34,15 @@ gather_args<T> args_of(const masked_call& c, const problem& p, const io& buffers
   a.first_row = first;
   a.rows = member.q;
   a.parts = c.parts;
-  a.values = {reinterpret_cast<T*>(to.values), elements};
+  a.pitch = member.pitch;
+  a.values = {reinterpret_cast<T*>(to.values), a.rows * a.pitch};
   if (member.map == row_numbers::int32) {
-    a.indices_32 = {reinterpret_cast<std::int32_t*>(to.indices), elements};
+    a.indices_32 = {reinterpret_cast<std::int32_t*>(to.indices), a.rows * a.pitch};
   }
   if (member.map == row_numbers::int64) {
-    a.indices_64 = {reinterpret_cast<std::int64_t*>(to.indices), elements};
+    a.indices_64 = {reinterpret_cast<std::int64_t*>(to.indices), a.rows * a.pitch};
   }
-  a.lengths = {to.lengths, member.q};
-  a.pitch = member.pitch;
+  a.lengths = {to.lengths, a.rows};
   return a;
 }
 
