@@ -2,12 +2,13 @@
 // in float64 on the host.
 //
 //     kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] [REPEATS] [CHECKED]
-//     [mma_sync|wgmma|int8] [separate|graph|half]
+//     [BODY[,BODY...]] [separate|graph|half]
 //
-// int8: products of bytes, by mma_sync. graph: every vector is a query, so Q is N; half: and each
-// pair is multiplied once.
-// Prints one JSON object: medians in milliseconds, without the first repeat. Exits with 7 if a
-// checked query has a wrong neighbour.
+// BODY: mma_sync, wgmma, wgmma_slabs or wgmma_stay; before it bfloat16: or int8: for products of
+// these. int8 alone is int8:mma_sync. Several are measured one after the other, on the same
+// vectors. graph: every vector is a query, so Q is N; half: and each pair is multiplied once.
+// Prints one JSON object for each body: medians in milliseconds, without the first repeat. Exits
+// with 7 if a checked query has a wrong neighbour.
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -123,14 +125,48 @@ std::vector<T> downloaded(backend& place, const device_buffer& from, std::int64_
   return values;
 }
 
-fused::product_body body_of(const std::string& name) {
-  return name == "mma_sync" ? fused::product_body::mma_sync
-         : name == "wgmma"  ? fused::product_body::wgmma
-                            : fused::product_body::fastest;
+// What multiplies, and what.
+struct arm {
+  fused::product_body body = fused::product_body::fastest;
+  simt::product factors = simt::product::float16;
+};
+
+const std::map<std::string, fused::product_body> bodies = {
+    {"", fused::product_body::fastest},
+    {"mma_sync", fused::product_body::mma_sync},
+    {"wgmma", fused::product_body::wgmma},
+    {"wgmma_slabs", fused::product_body::wgmma_slabs},
+    {"wgmma_stay", fused::product_body::wgmma_stay}};
+
+std::optional<arm> arm_of(const std::string& name) {
+  if (name == "int8") return arm{fused::product_body::mma_sync, simt::product::int8};
+  const std::size_t colon = name.find(':');
+  const std::string factors = colon == std::string::npos ? "" : name.substr(0, colon);
+  const auto body = bodies.find(colon == std::string::npos ? name : name.substr(colon + 1));
+  if (body == bodies.end()) return {};
+  if (factors.empty()) return arm{body->second, simt::product::float16};
+  if (factors == "bfloat16") return arm{body->second, simt::product::bfloat16};
+  if (factors == "int8") return arm{body->second, simt::product::int8};
+  return {};
 }
 
-simt::product factors_of(const setting& s) {
-  return s.body == "int8" ? simt::product::int8 : simt::product::float16;
+// The names of all arms; empty if one is unknown.
+std::vector<std::string> arms_of(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t first = 0; first <= list.size();) {
+    const std::size_t last = std::min(list.find(',', first), list.size());
+    names.push_back(list.substr(first, last - first));
+    if (!arm_of(names.back())) return {};
+    first = last + 1;
+  }
+  return names;
+}
+
+std::string name_of(fused::product_body body) {
+  for (const auto& [name, b] : bodies) {
+    if (b == body) return name;
+  }
+  return {};
 }
 bool graph_of(const setting& s) { return s.queries != "separate"; }
 
@@ -204,9 +240,11 @@ void print(const backend& place, const setting& s, const fused::search_plan& pla
   for (const auto& [name, values] : times) {
     text += fmt::format(", \"{}_ms\": {:.3f}", name, median(values));
   }
-  const std::string body = s.body == "int8"                          ? "int8"
-                           : plan.body == fused::product_body::wgmma ? "wgmma"
-                                                                     : "mma_sync";
+  const simt::product factors = arm_of(s.body)->factors;
+  const std::string body = (factors == simt::product::int8       ? "int8:"
+                            : factors == simt::product::bfloat16 ? "bfloat16:"
+                                                                 : "") +
+                           name_of(plan.body);
   const double tflops =
       2e-9 * pairs_of(s, plan) * static_cast<double>(s.dimension) / median(times.at("product"));
   const double survivors = static_cast<double>(found.survivors) / static_cast<double>(s.q);
@@ -223,24 +261,40 @@ void print(const backend& place, const setting& s, const fused::search_plan& pla
       plan.matrix_tiles, plan.half.part, plan.half.room);
 }
 
-int measure(const setting& s) {
-  const auto place = open_backend(executor_kind::cuda);
-  const device_data data(*place, s);
-  fused::prepared_corpus corpus(*place, view<float>(data.of_base).data, s.n, s.dimension,
-                                metric::sqeuclidean, factors_of(s));
-  fused::fused_search search(*place, corpus, s.q, s.k, false, body_of(s.body),
-                             fused::filtering::none, s.queries == "half");
+int measure(backend& place, const setting& s, const device_data& data) {
+  const arm by = *arm_of(s.body);
+  fused::prepared_corpus corpus(place, view<float>(data.of_base).data, s.n, s.dimension,
+                                metric::sqeuclidean, by.factors);
+  fused::fused_search search(place, corpus, s.q, s.k, false, by.body, fused::filtering::none,
+                             s.queries == "half");
   const fused::half_plan& half = search.plan().half;
   if (s.queries == "half" && !half.taken()) {
     throw error(failure::unsupported, "half of the products: " + half.impossible_because);
   }
   stage_times times;
-  const fused::search_report found = run_and_time(*place, s, data, corpus, search, times);
+  const fused::search_report found = run_and_time(place, s, data, corpus, search, times);
   const std::int64_t wrong = count_wrong(s, data.base, data.query,
-                                         downloaded<std::int64_t>(*place, data.indices, s.q * s.k),
-                                         downloaded<double>(*place, data.exact, s.q * s.k));
-  print(*place, s, search.plan(), found, times, wrong);
+                                         downloaded<std::int64_t>(place, data.indices, s.q * s.k),
+                                         downloaded<double>(place, data.exact, s.q * s.k));
+  print(place, s, search.plan(), found, times, wrong);
   return wrong == 0 ? 0 : static_cast<int>(failure::wrong_answer);
+}
+
+// An arm that fails does not keep the others from being measured.
+int measure_all(setting s) {
+  const auto place = open_backend(executor_kind::cuda);
+  const device_data data(*place, s);
+  int worst = 0;
+  for (const std::string& name : arms_of(s.body)) {
+    s.body = name;
+    try {
+      worst = std::max(worst, measure(*place, s, data));
+    } catch (const kselect::runtime::error& failed) {
+      fmt::print(stderr, "kselect_fused_bench: {}: {}\n", name, failed.what());
+      worst = std::max(worst, failed.exit_code());
+    }
+  }
+  return worst;
 }
 
 }  // namespace
@@ -262,14 +316,14 @@ int main(int count, char** given) {
   const bool graph = s.queries == "graph" || s.queries == "half";
   if (s.n < 1 || s.q < 1 || s.dimension < 1 || s.k < 1 || s.k > s.n || s.repeats < 1 ||
       s.checked > s.q || (graph && s.q != s.n) || !(graph || s.queries == "separate") ||
-      !(s.body.empty() || s.body == "mma_sync" || s.body == "wgmma" || s.body == "int8")) {
+      kselect::search::arms_of(s.body).empty()) {
     fmt::print(stderr,
                "usage: kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] "
-               "[REPEATS] [CHECKED] [mma_sync|wgmma|int8] [separate|graph|half]\n");
+               "[REPEATS] [CHECKED] [BODY[,BODY...]] [separate|graph|half]\n");
     return 2;
   }
   try {
-    return kselect::search::measure(s);
+    return kselect::search::measure_all(s);
   } catch (const kselect::runtime::error& failed) {
     fmt::print(stderr, "kselect_fused_bench: {}\n", failed.what());
     return failed.exit_code();

@@ -52,7 +52,7 @@ function(kselect_add_wgmma target)
   if(KSELECT_HAS_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.0
      AND CMAKE_CUDA_ARCHITECTURES MATCHES "(^|;)(90|all|all-major|native)")
     set(has ON)
-    add_library(${target}_wgmma OBJECT search/knn/fused/filter_wgmma.cu)
+    add_library(${target}_wgmma OBJECT search/knn/fused/filter_wgmma.cu search/knn/fused/filter_slabs_wgmma.cu)
     set_target_properties(${target}_wgmma PROPERTIES CUDA_ARCHITECTURES 90a-real)
     target_include_directories(${target}_wgmma PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${target}_wgmma PRIVATE kselect_core)

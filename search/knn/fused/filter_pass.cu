@@ -15,6 +15,11 @@ void refuse_others_by_wgmma(const filter_args& args) {
               "this program has no wgmma body; build with CMAKE_CUDA_ARCHITECTURES naming 90");
 }
 
+// Whether a body by slabs has it; else mma_sync does it.
+bool has_by_slabs(output wanted, const filter_args& args) {
+  return wanted == output::maxima || (wanted == output::scored && !args.allowed.each());
+}
+
 // The kernel for short vectors keeps its queries in shared memory.
 template <output wanted, bool each, simt::product factors>
 void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
@@ -70,6 +75,13 @@ void filter(backend& place, output wanted, const filter_args& args, int splits, 
     refuse_others_by_wgmma(args);
 #if KSELECT_HAS_WGMMA
     return require(filter_by_wgmma(place.executor(), wanted, args, splits));
+#else
+    refuse_wgmma();
+#endif
+  }
+  if (by_slabs(body) && has_by_slabs(wanted, args)) {
+#if KSELECT_HAS_WGMMA
+    return require(filter_by_slabs(place.executor(), wanted, args, splits, body));
 #else
     refuse_wgmma();
 #endif

@@ -4,6 +4,7 @@
 
 #include "kselect/algorithm.hpp"
 #include "search/knn/fused/filter.cuh"
+#include "search/knn/fused/plan.hpp"
 
 namespace kselect::search::fused {
 
@@ -11,5 +12,10 @@ namespace kselect::search::fused {
 // both bodies. `unsupported` for a GPU of another compute capability, and for vectors of more than
 // most_slabs_of_wgmma slabs.
 status filter_by_wgmma(const executor& where, output wanted, const filter_args& args, int splits);
+
+// The same by a body for which by_slabs() is true, for output::scored without filters of each query
+// and for maxima.
+status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits,
+                       product_body body);
 
 }  // namespace kselect::search::fused

@@ -68,6 +68,11 @@ __device__ __forceinline__ void copy_bulk(shared_address to, const void* from, s
       : "memory");
 }
 
+__device__ __forceinline__ float load_one(shared_address from) {
+  float one;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(one) : "r"(from));
+  return one;
+}
 __device__ __forceinline__ float2 load_two(shared_address from) {
   float2 two;
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(two.x), "=f"(two.y) : "r"(from));

@@ -30,7 +30,12 @@ struct block_shape {
   std::int64_t query_tiles, a_multiprocessor;
 };
 constexpr block_shape shape_of(product_body body) {
-  return body == product_body::wgmma ? block_shape{query_tiles_of_wgmma, 1} : block_shape{1, 2};
+  if (body == product_body::wgmma) return {query_tiles_of_wgmma, 1};
+  return {1, by_slabs(body) ? 1 : 2};
+}
+// What multiplies a graph's pairs.
+constexpr product_body body_of_pairs(product_body body) {
+  return by_slabs(body) ? product_body::mma_sync : body;
 }
 
 product_body chosen_body(const search_shape& s, const device& place) {
@@ -53,6 +58,17 @@ std::string why_not_wgmma(const device& place, std::int64_t slabs) {
   return {};
 }
 
+std::string why_not_by_slabs(const device& place, std::int64_t slabs, product_body body) {
+  if (place.compute_capability != 90) {
+    return "wgmma needs a GPU of compute capability 9.0";
+  }
+  if (body == product_body::wgmma_stay && slabs > most_slabs_that_stay) {
+    return "shared memory holds queries of " + std::to_string(most_slabs_that_stay) +
+           " slabs; take wgmma_slabs";
+  }
+  return {};
+}
+
 bool integers_are_faster(const search_shape& s, const device& place) {
   search_shape other = s;
   other.factors = simt::product::float16;
@@ -65,24 +81,27 @@ std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
   return static_cast<std::int64_t>(std::ceil(mean + 3.6 * std::sqrt(mean) + 4));
 }
 
-// A wave of blocks takes as long as its longest part, and about two tiles to begin and to end.
+// A wave of blocks takes as long as its longest part, and about two steps to begin and to end. A
+// step has one tile of the corpus, or as many as the body multiplies at once.
 pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double expected,
                     const device& place, product_body body) {
   pass_plan pass{.first = first, .last = last};
   const std::int64_t tiles = last - first;
   const auto [query_tiles, a_multiprocessor] = shape_of(body);
   const std::int64_t blocks_of_part = (tiles_of(rows) + query_tiles - 1) / query_tiles;
+  const std::int64_t together = tiles_together(body);
   const std::int64_t blocks_at_once =
       std::max<std::int64_t>(a_multiprocessor * place.multiprocessors, 1);
   double least = std::numeric_limits<double>::max();
   // Few queries need more parts than many to occupy the GPU.
   const std::int64_t most = std::max(most_splits, 2 * blocks_at_once / blocks_of_part);
   for (std::int64_t wanted = 1; wanted <= std::min(most, tiles); ++wanted) {
-    const std::int64_t part = (tiles + wanted - 1) / wanted;
+    const std::int64_t steps = (tiles + wanted * together - 1) / (wanted * together);
+    const std::int64_t part = steps * together;
     const std::int64_t splits = (tiles + part - 1) / part;
     const std::int64_t blocks = splits * blocks_of_part;
     const std::int64_t waves = (blocks + blocks_at_once - 1) / blocks_at_once;
-    const auto cost = static_cast<double>(waves * (part + 2));
+    const auto cost = static_cast<double>(waves * (steps + 2));
     if (cost >= least) continue;
     least = cost;
     pass.part = part;
@@ -166,7 +185,7 @@ half_plan plan_half(const search_plan& plan, const search_shape& s, const device
   half.room = static_cast<int>(room);
   half.hits = survivors / static_cast<double>(s.n);
   const std::int64_t tiles = tiles_of(s.n);
-  const auto [together, a_multiprocessor] = shape_of(plan.body);
+  const auto [together, a_multiprocessor] = shape_of(body_of_pairs(plan.body));
   const std::int64_t at_once =
       place.multiprocessors > 0 ? a_multiprocessor * place.multiprocessors : 4;
   double least = std::numeric_limits<double>::max();

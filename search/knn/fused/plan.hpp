@@ -26,7 +26,12 @@ namespace kselect::search::fused {
 enum class product_body : std::uint8_t {
   fastest,   // wgmma where why_not_wgmma names no reason, else mma_sync
   mma_sync,  // filter.cuh: every GPU from compute capability 8.0 on, fibers, any dimension
-  wgmma      // filter_wgmma.cu: compute capability 9.0
+  wgmma,     // filter_wgmma.cu: compute capability 9.0
+  // filter_slabs_wgmma.cu: compute capability 9.0, any dimension, all factors. On trial: only where
+  // they are asked for. Scores of a few tiles, a graph's pairs and filters of each query are by
+  // mma_sync then.
+  wgmma_slabs,  // queries pass beside the corpus
+  wgmma_stay    // queries of up to most_slabs_that_stay slabs stay in shared memory
 };
 
 // A block of the wgmma body multiplies so many tiles of queries with a tile of the corpus.
@@ -34,6 +39,13 @@ inline constexpr int query_tiles_of_wgmma = 2;
 inline constexpr int most_slabs_of_wgmma = 2;
 // Why a pass over vectors of so many slabs cannot be done by wgmma there; empty if it can.
 std::string why_not_wgmma(const device& place, std::int64_t slabs);
+
+// The bodies of filter_slabs_wgmma.cu.
+constexpr bool by_slabs(product_body body) { return body >= product_body::wgmma_slabs; }
+// A block of theirs multiplies one tile of queries with so many of the corpus at once; 1 of others.
+constexpr int tiles_together(product_body body) { return by_slabs(body) ? 2 : 1; }
+inline constexpr int most_slabs_that_stay = 7;
+std::string why_not_by_slabs(const device& place, std::int64_t slabs, product_body body);
 
 struct search_shape {
   std::int64_t n = 0, q = 0, dimension = 0;

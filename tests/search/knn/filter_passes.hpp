@@ -1,8 +1,9 @@
 #pragma once
-// Passes of the filter on a GPU, over vectors that a test makes: for tests of its two bodies.
+// Passes of the filter on a GPU, over vectors that a test makes: for tests of its bodies.
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -31,32 +32,54 @@ inline float unit(std::uint64_t seed) { return static_cast<float>(mixed(seed) >>
 // What component c of vector i is made of: its number.
 using component = std::function<float(std::uint64_t)>;
 
-// Vectors of float16 in tiles (layout.hpp), without a centre or a scale.
+// Vectors in tiles (layout.hpp), without a centre or a scale.
 struct tiles {
   std::int64_t count, dimension;
-  std::vector<float16> laid;
+  simt::product factors;
+  std::vector<std::byte> laid;
 
-  tiles(std::int64_t n, std::int64_t d, std::uint64_t seed, const component& make)
+  tiles(std::int64_t n, std::int64_t d, std::uint64_t seed, const component& make,
+        simt::product of = simt::product::float16)
       : count(n),
         dimension(d),
-        laid(static_cast<std::size_t>(tiles_of(n) * slabs_of(d) * slab_vectors * 8)) {
+        factors(of),
+        laid(static_cast<std::size_t>(tiles_of(n) * slabs_of(d, of) * slab_bytes)) {
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t c = 0; c < d; ++c) {
         const auto number = static_cast<std::uint64_t>(i * d + c);
-        laid[place(i, c)] = from_float<float16>(make(seed << 40 ^ number));
+        put(place(i, c), make(seed << 40 ^ number));
       }
     }
   }
+  // The first byte of a component.
   std::size_t place(std::int64_t i, std::int64_t c) const {
-    const std::int64_t slab = i / tile_rows * slabs_of(dimension) + c / slab_width;
-    const int in_slab =
-        place_in_slab(static_cast<int>(i % tile_rows), static_cast<int>(c % 64 / 8));
-    return static_cast<std::size_t>((slab * slab_vectors + in_slab) * 8 + c % 8);
+    const int width = width_of_slab(factors), size = 2 * slab_width / width;
+    const std::int64_t slab = i / tile_rows * slabs_of(dimension, factors) + c / width;
+    const auto byte = static_cast<int>(c % width) * size;
+    const int in_slab = place_in_slab(static_cast<int>(i % tile_rows), byte / 16);
+    return static_cast<std::size_t>((slab * slab_vectors + in_slab) * 16 + byte % 16);
   }
   std::vector<double> operator[](std::int64_t i) const {
     std::vector<double> vector;
-    for (std::int64_t c = 0; c < dimension; ++c) vector.push_back(to_float(laid[place(i, c)]));
+    for (std::int64_t c = 0; c < dimension; ++c) vector.push_back(at(place(i, c)));
     return vector;
+  }
+
+ private:
+  void put(std::size_t to, float x) {
+    if (simt::of_bytes(factors)) {
+      laid[to] = static_cast<std::byte>(static_cast<std::int8_t>(x));
+      return;
+    }
+    const std::uint16_t bits = factors == simt::product::bfloat16 ? from_float<bfloat16>(x).bits
+                                                                  : from_float<float16>(x).bits;
+    std::memcpy(&laid[to], &bits, sizeof bits);
+  }
+  float at(std::size_t from) const {
+    if (simt::of_bytes(factors)) return static_cast<float>(static_cast<std::int8_t>(laid[from]));
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, &laid[from], sizeof bits);
+    return factors == simt::product::bfloat16 ? to_float(bfloat16{bits}) : to_float(float16{bits});
   }
 };
 
@@ -112,11 +135,12 @@ class setting {
   setting(const tiles& corpus, std::int64_t n, const tiles& queries)
       : n_(n),
         q_(queries.count),
-        slabs_(static_cast<int>(slabs_of(corpus.dimension))),
+        slabs_(static_cast<int>(slabs_of(corpus.dimension, corpus.factors))),
+        factors_(corpus.factors),
         place_(runtime::open_backend(executor_kind::cuda)),
-        corpus_(uploaded<float16>(corpus.laid)),
-        queries_(uploaded<float16>(queries.laid)),
-        starts_(uploaded<float>(starts_of(corpus, n))),
+        corpus_(uploaded(corpus.laid)),
+        queries_(uploaded(queries.laid)),
+        starts_(uploaded(starts_of(corpus, n))),
         thresholds_(make<float>(*place_, tiles_of(q_) * tile_rows)) {}
 
   backend& place() { return *place_; }
@@ -139,6 +163,7 @@ class setting {
     a.thresholds = view<const float>(thresholds_);
     a.rows = q_;
     a.slabs = slabs_;
+    a.factors = factors_;
     a.query_tiles = static_cast<int>(tiles_of(q_));
     a.first_tile = static_cast<int>(pass.first);
     a.last_tile = static_cast<int>(pass.last);
@@ -214,6 +239,7 @@ class setting {
 
   std::int64_t n_, q_;
   int slabs_;
+  simt::product factors_;
   std::unique_ptr<backend> place_;
   device_buffer corpus_, queries_, starts_, thresholds_;
 };
@@ -243,7 +269,27 @@ class on_both_bodies : public testing::Test {
 
 inline constexpr product_body both[] = {product_body::mma_sync, product_body::wgmma};
 inline const char* name_of(product_body b) {
-  return b == product_body::wgmma ? "wgmma" : "mma_sync";
+  switch (b) {
+    case product_body::wgmma:
+      return "wgmma";
+    case product_body::wgmma_slabs:
+      return "wgmma_slabs";
+    case product_body::wgmma_stay:
+      return "wgmma_stay";
+    default:
+      return "mma_sync";
+  }
+}
+
+// All bodies for such vectors.
+inline std::vector<product_body> bodies_for(const tiles& of) {
+  std::vector<product_body> bodies = {product_body::mma_sync, product_body::wgmma_slabs};
+  const std::int64_t slabs = slabs_of(of.dimension, of.factors);
+  if (slabs <= most_slabs_that_stay) bodies.push_back(product_body::wgmma_stay);
+  if (of.factors == simt::product::float16 && slabs <= most_slabs_of_wgmma) {
+    bodies.push_back(product_body::wgmma);
+  }
+  return bodies;
 }
 
 }  // namespace kselect::search::fused

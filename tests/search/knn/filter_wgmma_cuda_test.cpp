@@ -13,7 +13,7 @@
 
 #include "kselect/simt/products.hpp"
 #include "runtime/error.hpp"
-#include "tests/search/knn/filter_passes.hpp"
+#include "tests/search/knn/exact_filter.hpp"
 
 namespace kselect::search::fused {
 namespace {
@@ -24,69 +24,9 @@ component small_integers() {
   return [](std::uint64_t i) { return static_cast<float>(mixed(i) % 17) - 8; };
 }
 
-// Scores of vectors of small integers, and for every query a threshold that about `wanted` exceed.
-struct exact_scores {
-  std::vector<std::vector<float>> of;
-  std::vector<float> thresholds;
-
-  exact_scores(const tiles& corpus, const tiles& queries, std::size_t wanted) {
-    std::vector<std::vector<double>> base;
-    for (std::int64_t i = 0; i < corpus.count; ++i) base.push_back(corpus[i]);
-    for (std::int64_t q = 0; q < queries.count; ++q) {
-      const std::vector<double> x = queries[q];
-      std::vector<float> row;
-      for (const std::vector<double>& y : base) {
-        row.push_back(static_cast<float>(product(x, y) - product(y, y) / 2));
-      }
-      of.push_back(row);
-      std::ranges::sort(row, std::greater{});
-      thresholds.push_back(row[std::min(wanted, row.size() - 1)]);
-    }
-  }
-  std::vector<survivors::one> beyond(std::size_t q) const {
-    std::vector<survivors::one> all;
-    for (std::size_t i = 0; i < of[q].size(); ++i) {
-      if (of[q][i] > thresholds[q]) {
-        all.push_back({static_cast<std::uint32_t>(i), of[q][i]});
-      }
-    }
-    return all;
-  }
-};
-
-// The right survivors. The score of each is its own or that of a better one of its tile.
-void expect_survivors(const std::vector<survivors::one>& found,
-                      const std::vector<survivors::one>& right) {
-  ASSERT_TRUE(
-      std::ranges::equal(found, right, {}, &survivors::one::position, &survivors::one::position));
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    ASSERT_GE(found[i].score, right[i].score) << "position " << found[i].position;
-    ASSERT_TRUE(std::ranges::any_of(right,
-                                    [&](const survivors::one& other) {
-                                      return other.score == found[i].score &&
-                                             other.position / tile_rows ==
-                                                 found[i].position / tile_rows;
-                                    }))
-        << "position " << found[i].position;
-  }
-}
-
 void expect_exact(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t part) {
-  SCOPED_TRACE(testing::Message() << "n " << n << ", q " << q << ", d " << d << ", part " << part);
   const tiles corpus(n, d, 1, small_integers()), queries(q, d, 2, small_integers());
-  const exact_scores right(corpus, queries, 300);
-  setting s(corpus, n, queries);
-  s.set(right.thresholds);
-  const int room = static_cast<int>(part) * tile_rows;
-  for (const product_body body : both) {
-    const survivors found = s.pass(body, whole(n, part, room));
-    for (std::int64_t row = 0; row < q; ++row) {
-      ASSERT_EQ(found.of(row).size(), found.counted(row)) << name_of(body) << ", row " << row;
-      SCOPED_TRACE(testing::Message() << name_of(body) << ", row " << row);
-      expect_survivors(found.of(row), right.beyond(static_cast<std::size_t>(row)));
-      if (testing::Test::HasFailure()) return;
-    }
-  }
+  expect_exact(corpus, queries, part, {both[0], both[1]});
 }
 
 TEST_F(filter_wgmma_cuda, keeps_exactly_what_is_beyond_the_threshold) {
@@ -126,34 +66,10 @@ TEST_F(filter_wgmma_cuda, counts_what_a_full_list_lacks) {
   }
 }
 
-// The column of a score's maximum: a warp has 32 columns by mma.sync, a lane has two of each 8 by
-// wgmma.
-int column_of(product_body body, std::size_t vector, int group) {
-  const auto in_tile = static_cast<int>(vector % tile_rows);
-  const int own = body == product_body::wgmma ? in_tile % 8 / 2 : in_tile / 32;
-  return static_cast<int>(vector) / tile_rows / group * maxima_of_tile + own;
-}
-
 TEST_F(filter_wgmma_cuda, finds_the_maxima_of_groups) {
   for (const std::int64_t d : {40, 128}) {
     const tiles corpus(3001, d, 1, small_integers()), queries(300, d, 2, small_integers());
-    const exact_scores right(corpus, queries, 300);
-    setting s(corpus, 3001, queries);
-    for (const product_body body : both) {
-      for (const int group : {1, 3, 24}) {
-        SCOPED_TRACE(testing::Message() << name_of(body) << ", group " << group);
-        const auto columns = static_cast<std::size_t>((23 + group) / group * maxima_of_tile);
-        std::vector<float> maxima(columns * 300, -infinity);
-        for (std::size_t q = 0; q < 300; ++q) {
-          for (std::size_t i = 0; i < 3001; ++i) {
-            float& best = maxima[q * columns + static_cast<std::size_t>(column_of(body, i, group))];
-            best = std::max(best, right.of[q][i]);
-          }
-        }
-        EXPECT_TRUE(s.maxima(body, group, 1) == maxima);
-        EXPECT_TRUE(s.maxima(body, group, 5) == maxima);
-      }
-    }
+    expect_maxima(corpus, queries, {both[0], both[1]});
   }
 }
 
@@ -189,12 +105,12 @@ TEST_F(filter_wgmma_cuda, scores_stay_within_the_bound) {
     return (unit(i) - 0.5F) * std::exp2(static_cast<float>(mixed(~i) % 25) - 14);
   };
   constexpr std::size_t columns = 5 * maxima_of_tile;
-  for (const std::int64_t d : {16, 64, 128}) {
+  for (const std::int64_t d : {16, 64, 128, 200, 784}) {
     SCOPED_TRACE(d);
     const tiles corpus(640, d, 3, wide), queries(200, d, 4, wide);
     setting s(corpus, 640, queries);
     const std::vector<float> starts = starts_of(corpus, 640);
-    for (const product_body body : both) {
+    for (const product_body body : bodies_for(corpus)) {
       const std::vector<float> found = s.maxima(body, 1, 5);
       double largest = 0;
       for (std::int64_t row = 0; row < 200; ++row) {

@@ -1,0 +1,263 @@
+// The filter by wgmma for vectors of any length, of float16, bfloat16 or bytes: both operands come
+// from shared memory, slab by slab.
+//
+// A block multiplies 128 queries with one part of the corpus, two tiles of 128 vectors at a
+// time. It has three warp groups. A thread of the last one brings slabs (64 components, or 128
+// bytes) by bulk copies into a ring of buffers. The other two take 64 queries each and all columns,
+// and keep the sums over the slabs: 128 registers a thread. They run freely: one filters
+// while the other still multiplies its last slab.
+//
+// Queries pass through the ring beside the corpus, of which a block then brings half as many bytes
+// again; or, where seven slabs or fewer are enough, they stay in shared memory, and a block
+// reads nothing but its part of the corpus. Of a tile that is not full only the rows that are there
+// are brought. What lies in the place of the others changes no sum but theirs, which nothing reads.
+//
+// Products of bytes are exact in int32, and are compared there (score_sums). Their starts become
+// integers once for a warp group, in shared memory of its own.
+
+#include <type_traits>
+
+#include "kselect/simt/launch.hpp"
+#include "search/knn/fused/filter_wgmma.hpp"
+#include "search/knn/fused/slab_lists.cuh"
+#include "search/knn/fused/slab_products.cuh"
+#include "search/knn/fused/slab_ring.cuh"
+
+namespace kselect::search::fused {
+namespace {
+
+using hopper::shared_address;
+using hopper::sums_of_tile;
+
+constexpr int group_threads = 128, consumers = 2;
+constexpr int group_rows = tile_rows / consumers;
+constexpr std::uint32_t row_bytes = 16 * slab_chunks;
+constexpr int slab_steps = slab_chunks / 2;  // products of 32 bytes of a row
+// 3 * 128 threads begin with 168 registers each (65536 / 384, rounded down to a multiple of 8).
+constexpr int registers_of_producer = 40, registers_of_consumer = 232;
+static_assert(registers_of_producer + consumers * registers_of_consumer <= 3 * 168);
+constexpr int first_own = 1;  // named barriers: one for each consumer's threads
+
+template <output wanted, simt::product factors, product_body body>
+struct slab_kernel {
+  static_assert(wanted == output::maxima || wanted == output::scored);
+  static constexpr int max_threads = group_threads * (consumers + 1);
+  static constexpr int min_blocks = 1;
+  static constexpr int together = tiles_together(body);
+  static_assert(together * sums_of_tile == 128, "those of one instruction");
+  static constexpr bool of_maxima = wanted == output::maxima;
+  static constexpr bool queries_stay = body == product_body::wgmma_stay;
+  using sums_of = score_sums<factors>;
+  using sum = typename sums_of::sum;
+  using sums = sum[together * sums_of_tile];
+  using buffers = hopper::slab_ring<together, queries_stay>;
+  using position = hopper::cursor<buffers::stages>;
+  using share = hopper::slab_share<together>;
+  struct no_starts {};
+  struct integer_starts {
+    std::int32_t of[consumers][2][together * tile_rows];
+  };
+  struct storage {
+    hopper::slab_counters counters;
+    std::conditional_t<sums_of::integers, integer_starts, no_starts> starts;
+  };
+  using args = filter_args;
+
+  template <class Simt>
+  __device__ static void run(Simt& simt, storage& shared, const args& a) {
+    const buffers memory(simt.dynamic_shared(), a.slabs);
+    const share own(a, simt.block(), of_maxima);
+    const int thread = simt.thread(), group = thread / group_threads;
+    if (thread < tile_rows) shared.counters.found[thread] = 0;
+    if (thread == 0) {
+      shared.counters.first_row = std::int64_t{own.query_tile} * tile_rows;
+      shared.counters.part = own.part;
+      for (int s = 0; s < buffers::stages; ++s) {
+        hopper::init_barrier(memory.full(s), 1);
+        hopper::init_barrier(memory.empty(s), consumers * (group_threads / 32));
+      }
+      hopper::init_barrier(memory.queries_full(), 1);
+      hopper::publish_barriers();
+    }
+    __syncthreads();
+    if (group == consumers) {
+      hopper::leave_registers<registers_of_producer>();
+      if (thread % group_threads == 0) produce(memory, own, a);
+    } else {
+      hopper::take_registers<registers_of_consumer>();
+      consume(memory, own, a, shared, group, thread % group_threads);
+    }
+  }
+
+ private:
+  // Bytes of a slab of the queries that are there: whole eights of rows, which the swizzle keeps.
+  __device__ static std::uint32_t bytes_of_queries(const share& own, const args& a) {
+    const std::int64_t left = a.rows - std::int64_t{own.query_tile} * tile_rows;
+    const int rows = left < tile_rows ? static_cast<int>(left) : tile_rows;
+    return static_cast<std::uint32_t>((rows + 7) / 8) * 8 * row_bytes;
+  }
+
+  __device__ static void produce(const buffers& memory, const share& own, const args& a) {
+    const auto* const vectors = reinterpret_cast<const char*>(a.corpus.slabs.data);
+    const char* const queries = reinterpret_cast<const char*>(a.queries.slabs.data) +
+                                std::int64_t{own.query_tile} * a.slabs * slab_bytes;
+    const std::uint32_t of_queries = bytes_of_queries(own, a);
+    if constexpr (queries_stay) {
+      hopper::expect_bytes(memory.queries_full(), a.slabs * of_queries);
+      for (int s = 0; s < a.slabs; ++s) {
+        hopper::copy_bulk(memory.rows(s, 0), queries + s * slab_bytes, of_queries,
+                          memory.queries_full());
+      }
+    }
+    position at;
+    for (int i = 0; i < own.steps; ++i) {
+      for (int s = 0; s < a.slabs; ++s, at.next()) {
+        hopper::wait(memory.empty(at.stage), at.parity ^ 1);
+        const shared_address full = memory.full(at.stage);
+        hopper::expect_bytes(full, together * buffers::a_slab + (queries_stay ? 0 : of_queries) +
+                                       (s == 0 ? buffers::start_bytes : 0));
+        if constexpr (!queries_stay) {
+          hopper::copy_bulk(memory.rows(s, at.stage), queries + s * slab_bytes, of_queries, full);
+        }
+#pragma unroll
+        for (int t = 0; t < together; ++t) {
+          const std::int64_t tile = own.tile_to_bring(i, t);
+          hopper::copy_bulk(memory.columns(at.stage) + t * buffers::a_slab,
+                            vectors + (tile * a.slabs + s) * slab_bytes, buffers::a_slab, full);
+          if (s == 0) {
+            hopper::copy_bulk(memory.starts(at.stage) + t * buffers::numbers_bytes,
+                              a.starts.data + tile * tile_rows, buffers::numbers_bytes, full);
+          }
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ static void consume(const buffers& memory, const share& own,
+                                                 const args& a, storage& shared, int group,
+                                                 int thread) {
+    const int lane = thread % 32;
+    hopper::slab_lists<sums_of, together, of_maxima> lists(a, own.query_tile,
+                                                           group * group_threads + thread);
+    if constexpr (queries_stay) hopper::wait(memory.queries_full(), 0);
+    position at;
+    for (int i = 0; i < own.steps; ++i, at.next()) {
+      sums of_step;
+      hopper::wait(memory.full(at.stage), at.parity);
+      start(of_step, memory.starts(at.stage), shared, group, thread, i);
+      multiply(of_step, memory, 0, at.stage, group);
+      for (int s = 1; s < a.slabs; ++s) {
+        const int before = at.stage;
+        at.next();
+        hopper::wait(memory.full(at.stage), at.parity);
+        multiply(of_step, memory, s, at.stage, group);
+        hopper::wait_earlier_products();
+        if (lane == 0) hopper::arrive(memory.empty(before));
+      }
+      hopper::wait_products();
+      hopper::hold_all(of_step);
+      if (lane == 0) hopper::arrive(memory.empty(at.stage));
+      lists.emit(of_step, own, i, shared.counters);
+    }
+    if constexpr (!of_maxima) store_counts(a.lists, shared.counters);
+  }
+
+  __device__ __forceinline__ static void store_counts(const survivor_lists& lists,
+                                                      const hopper::slab_counters& of) {
+    const int thread = hopper::thread_again(), group = thread / group_threads;
+    hopper::sync_named(first_own + group, group_threads);
+    if (thread % group_threads >= group_rows) return;
+    const int row = group * group_rows + thread % group_threads;
+    lists.counts.data[(of.first_row + row) * lists.splits + of.part] = of.found[row];
+  }
+
+  // Sums begin with the starts of their columns. A thread makes some of them integers for all of
+  // its group. Two buffers take turns: who writes one has met all others since they read it.
+  __device__ __forceinline__ static void start(sums& of_step, shared_address from, storage& shared,
+                                               int group, int thread, int step) {
+    if constexpr (sums_of::integers) {
+      auto& own = shared.starts.of[group][step % 2];
+#pragma unroll
+      for (int t = 0; t < together; ++t) {
+        const int i = t * tile_rows + thread;
+        own[i] = sums_of::start(hopper::load_one(from + i * sizeof(float)));
+      }
+      hopper::sync_named(first_own + group, group_threads);
+      from = hopper::address_of(own);
+    }
+#pragma unroll
+    for (int j = 0; j < together * tile_rows / 8; ++j) {
+      const float2 both = hopper::load_two(from + (8 * j + thread % 4 * 2) * sizeof(float));
+      if constexpr (sums_of::integers) {
+        of_step[4 * j] = of_step[4 * j + 2] = __float_as_int(both.x);
+        of_step[4 * j + 1] = of_step[4 * j + 3] = __float_as_int(both.y);
+      } else {
+        of_step[4 * j] = of_step[4 * j + 2] = both.x;
+        of_step[4 * j + 1] = of_step[4 * j + 3] = both.y;
+      }
+    }
+    hopper::hold_all(of_step);
+  }
+
+  // Begins the products with a slab.
+  __device__ __forceinline__ static void multiply(sums& of_step, const buffers& memory, int slab,
+                                                  int stage, int group) {
+    const shared_address rows = memory.rows(slab, stage) + group * (group_rows * row_bytes);
+    const shared_address columns = memory.columns(stage);
+    hopper::begin_products();
+#pragma unroll
+    for (int k = 0; k < slab_steps; ++k) {
+      hopper::multiply_slabs<factors>(of_step, hopper::descriptor_of(rows + 32 * k),
+                                      hopper::descriptor_of(columns + 32 * k));
+    }
+    hopper::commit_products();
+  }
+};
+
+template <output wanted, simt::product factors, product_body body>
+status launch(const executor& where, const filter_args& args, int splits) {
+  using kernel = slab_kernel<wanted, factors, body>;
+  return simt::launch<kernel, simt::launched_on::cuda>(
+      where,
+      {std::int64_t{args.query_tiles} * splits, kernel::max_threads,
+       kernel::buffers::bytes(args.slabs)},
+      args);
+}
+
+template <simt::product factors, product_body body>
+status launch(const executor& where, output wanted, const filter_args& args, int splits) {
+  return wanted == output::maxima ? launch<output::maxima, factors, body>(where, args, splits)
+                                  : launch<output::scored, factors, body>(where, args, splits);
+}
+
+template <product_body body>
+status launch(const executor& where, output wanted, const filter_args& args, int splits) {
+  if (simt::of_bytes(args.factors)) {
+    return launch<simt::product::int8, body>(where, wanted, args, splits);
+  }
+  if (args.factors == simt::product::bfloat16) {
+    return launch<simt::product::bfloat16, body>(where, wanted, args, splits);
+  }
+  return launch<simt::product::float16, body>(where, wanted, args, splits);
+}
+
+}  // namespace
+
+status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits,
+                       product_body body) {
+  const std::string reason = why_not_by_slabs(*where.device, args.slabs, body);
+  if (!reason.empty()) return {status_code::unsupported, reason};
+  if ((wanted != output::maxima && wanted != output::scored) || args.allowed.each()) {
+    return {status_code::unsupported, "wgmma by slabs has survivors and maxima of all vectors"};
+  }
+  switch (body) {
+    case product_body::wgmma_slabs:
+      return launch<product_body::wgmma_slabs>(where, wanted, args, splits);
+    case product_body::wgmma_stay:
+      return launch<product_body::wgmma_stay>(where, wanted, args, splits);
+    default:
+      return {status_code::unsupported, "no body by slabs"};
+  }
+}
+
+}  // namespace kselect::search::fused

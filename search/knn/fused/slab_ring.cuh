@@ -1,0 +1,79 @@
+#pragma once
+// Device code: the share of a block of filter_slabs_wgmma.cu, and the ring of buffers that brings
+// it slabs of a few tiles of the corpus at once, and of its queries.
+
+#include <cstddef>
+
+#include "search/knn/fused/filter_args.cuh"
+#include "search/knn/fused/ring.cuh"
+
+namespace kselect::search::fused::hopper {
+
+// The block's queries and tiles. Each step multiplies `together` tiles. Tiles of which a row gets
+// maxima come in groups (filter_args::group), and a step has one tile each of so many groups;
+// without maxima a group is one tile.
+template <int together>
+struct slab_share {
+  int query_tile, part, first_tile, last_tile, group, groups, steps;
+
+  __device__ slab_share(const filter_args& a, int block, bool of_maxima)
+      : query_tile(block % a.query_tiles),
+        part(block / a.query_tiles),
+        first_tile(a.first_tile + part * a.part),
+        last_tile(min(first_tile + a.part, a.last_tile)),
+        group(of_maxima ? a.group : 1),
+        groups((last_tile - first_tile + group - 1) / group),
+        steps((groups + together - 1) / together * group) {}
+
+  // The group of tile t of a step, of the part. Beyond the last if it is not below `groups`.
+  __device__ int group_of(int step, int t) const { return step / group * together + t; }
+  // Beyond the last if it is not below last_tile: nothing of it is kept then.
+  __device__ int tile_of(int step, int t) const {
+    return first_tile + group_of(step, t) * group + step % group;
+  }
+  // What a step's buffer holds in its place: the last tile again.
+  __device__ int tile_to_bring(int step, int t) const {
+    return min(tile_of(step, t), last_tile - 1);
+  }
+};
+
+// Where a block's buffers and barriers lie in dynamic shared memory: all slabs of its queries, if
+// they stay there; then a slab of `together` tiles for each stage, and one of the queries, if they
+// pass. All begin at multiples of 1024 bytes.
+template <int together, bool queries_stay>
+struct slab_ring {
+  static constexpr int stages = queries_stay ? 3 : 4;
+  static constexpr std::uint32_t a_slab = slab_bytes;
+  static constexpr std::uint32_t stage_bytes = (together + (queries_stay ? 0 : 1)) * a_slab;
+  static constexpr std::uint32_t numbers_bytes = tile_rows * sizeof(float);
+  static constexpr std::uint32_t start_bytes = together * numbers_bytes;
+  static constexpr std::uint32_t swizzle_bytes = 1024;
+  // Of the queries that stay.
+  static constexpr std::uint32_t stay_bytes(int slabs) {
+    return queries_stay ? static_cast<std::uint32_t>(slabs) * a_slab : 0;
+  }
+  static constexpr std::size_t bytes(int slabs) {
+    return stay_bytes(slabs) + stages * (stage_bytes + start_bytes + 16) + 8 + swizzle_bytes;
+  }
+
+  shared_address base, buffers;
+
+  __device__ slab_ring(const void* memory, int slabs)
+      : base((address_of(memory) + swizzle_bytes - 1) / swizzle_bytes * swizzle_bytes),
+        buffers(base + (queries_stay ? slabs * a_slab : 0)) {}
+  __device__ shared_address columns(int stage) const { return buffers + stage * stage_bytes; }
+  // The queries' slab of that number, or of that stage.
+  __device__ shared_address rows(int slab, int stage) const {
+    return queries_stay ? base + slab * a_slab : columns(stage) + together * a_slab;
+  }
+  __device__ shared_address starts(int stage) const {
+    return buffers + stages * stage_bytes + stage * start_bytes;
+  }
+  __device__ shared_address full(int stage) const {
+    return buffers + stages * (stage_bytes + start_bytes) + stage * 8;
+  }
+  __device__ shared_address empty(int stage) const { return full(stages + stage); }
+  __device__ shared_address queries_full() const { return full(2 * stages); }
+};
+
+}  // namespace kselect::search::fused::hopper
