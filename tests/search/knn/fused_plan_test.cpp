@@ -1,5 +1,6 @@
 // Plans of the fused search for GPUs that are not here.
 
+#include <algorithm>
 #include <cstdint>
 
 #include <gtest/gtest.h>
@@ -61,6 +62,26 @@ TEST(fused_plan, takes_the_body_that_is_asked_for) {
   EXPECT_FALSE(why_not_wgmma(gpu(80, 108), 2).empty());
   EXPECT_FALSE(why_not_wgmma(gpu(90, 132), 3).empty());
   EXPECT_TRUE(why_not_wgmma(gpu(90, 132), 2).empty());
+}
+
+// Those that multiply slab by slab do so where they are asked for, by two tiles at once.
+TEST(fused_plan, takes_wgmma_by_slabs_where_it_is_asked_for) {
+  const device place = gpu(90, 132);
+  EXPECT_TRUE(why_not_by_slabs(place, 15, product_body::wgmma_slabs).empty());
+  EXPECT_TRUE(why_not_by_slabs(place, 7, product_body::wgmma_stay).empty());
+  EXPECT_FALSE(why_not_by_slabs(place, 8, product_body::wgmma_stay).empty());
+  EXPECT_FALSE(why_not_by_slabs(gpu(100, 132), 2, product_body::wgmma_slabs).empty());
+  for (const std::int64_t q : {100, 10'000}) {
+    search_shape s = shape(960);
+    s.q = q;
+    s.body = product_body::wgmma_slabs;
+    const search_plan plan = plan_search(s, place);
+    EXPECT_EQ(plan.body, product_body::wgmma_slabs);
+    EXPECT_EQ(plan.second.part % 2, 0);
+    EXPECT_GE(plan.second.part * plan.second.splits, plan.second.tiles());
+    EXPECT_LT(plan.second.part * (plan.second.splits - 1), plan.second.tiles());
+    EXPECT_EQ(plan.matrix.part % (2 * std::max<std::int64_t>(plan.group, 1)), 0);
+  }
 }
 
 // The longest time of a multiprocessor, in tiles of 256 queries by 128 vectors: near the least.

@@ -12,6 +12,7 @@
 
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 
 namespace kselect::search::fused {
@@ -89,11 +90,23 @@ class fused_search_cuda : public testing::Test {
       GTEST_SKIP() << why;
     }
   }
-  // By the fastest body for the GPU, and by the one that every GPU has.
+  // The fastest body for the GPU, the one that every GPU has, and those on trial.
+  static std::vector<product_body> bodies_for(const question& q) {
+    std::vector<product_body> bodies = {product_body::mma_sync, product_body::fastest};
+    const auto place = runtime::open_backend(executor_kind::cuda);
+    for (const product_body body : {product_body::wgmma_slabs, product_body::wgmma_stay}) {
+      const std::int64_t slabs = slabs_of(q.dimension, q.factors);
+      if (wgmma_is_built() && why_not_by_slabs(place->description(), slabs, body).empty()) {
+        bodies.push_back(body);
+      }
+    }
+    return bodies;
+  }
   static answer expect_same(const question& q) {
     const answer here = search_on(executor_kind::fiber, q);
     answer there;
-    for (const product_body body : {product_body::mma_sync, product_body::fastest}) {
+    for (const product_body body : bodies_for(q)) {
+      SCOPED_TRACE(static_cast<int>(body));
       there = search_on(executor_kind::cuda, q, body);
       EXPECT_EQ(here.indices, there.indices);
       EXPECT_EQ(here.exact, there.exact);
@@ -104,7 +117,7 @@ class fused_search_cuda : public testing::Test {
 };
 
 TEST_F(fused_search_cuda, answers_as_fibers_do) {
-  for (const std::int64_t dimension : {5, 64, 128, 129, 200}) {
+  for (const std::int64_t dimension : {5, 64, 128, 129, 200, 784, 960}) {
     SCOPED_TRACE(dimension);
     const answer found =
         expect_same(asked(4500, 40, dimension, 10, runtime::metric::sqeuclidean, false));
@@ -124,7 +137,7 @@ TEST_F(fused_search_cuda, keeps_bytes_exact) {
   expect_same(asked(4500, 140, 96, 10, runtime::metric::sqeuclidean, true));
 }
 TEST_F(fused_search_cuda, multiplies_bytes_in_integers) {
-  for (const std::int64_t dimension : {20, 128, 200, 300}) {
+  for (const std::int64_t dimension : {20, 128, 200, 300, 784, 960}) {
     SCOPED_TRACE(dimension);
     question q = asked(4500, 140, dimension, 10, runtime::metric::sqeuclidean, true);
     q.factors = simt::product::int8;
@@ -135,8 +148,15 @@ TEST_F(fused_search_cuda, multiplies_bytes_in_integers) {
   expect_same(q);
 }
 TEST_F(fused_search_cuda, finds_thresholds_from_maxima) {
-  for (const std::int64_t dimension : {16, 128, 130}) {
+  for (const std::int64_t dimension : {16, 128, 130, 500}) {
     expect_same(asked(36'000, 20, dimension, 10, runtime::metric::sqeuclidean, false));
+  }
+}
+TEST_F(fused_search_cuda, multiplies_bfloat16) {
+  for (const std::int64_t dimension : {100, 300}) {
+    question q = asked(4500, 140, dimension, 10, runtime::metric::sqeuclidean, false);
+    q.factors = simt::product::bfloat16;
+    expect_same(q);
   }
 }
 TEST_F(fused_search_cuda, ends_right_without_products) {
