@@ -8,9 +8,10 @@
 // while the other still multiplies its last slab.
 //
 // Queries pass through the ring beside the corpus, of which a block then brings half as many bytes
-// again; or, where seven slabs or fewer are enough, they stay in shared memory, and a block
-// reads nothing but its part of the corpus. Of a tile that is not full only the rows that are there
-// are brought. What lies in the place of the others changes no sum but theirs, which nothing reads.
+// again; or as many of their slabs as there is room for stay in shared memory (all of up to seven),
+// with a stage less, and only the others pass. Of a tile that is not full only the rows that are
+// there are brought. What lies in the place of the others changes no sum but theirs, which nothing
+// reads.
 //
 // Products of bytes are exact in int32, and are compared there (score_sums). Their starts become
 // integers once for a warp group, in shared memory of its own.
@@ -65,7 +66,7 @@ struct slab_kernel {
 
   template <class Simt>
   __device__ static void run(Simt& simt, storage& shared, const args& a) {
-    const buffers memory(simt.dynamic_shared(), a.slabs);
+    const buffers memory(simt.dynamic_shared(), a);
     const share own(a, simt.block(), of_maxima);
     const int thread = simt.thread(), group = thread / group_threads;
     if (thread < tile_rows) shared.counters.found[thread] = 0;
@@ -103,8 +104,8 @@ struct slab_kernel {
                                 std::int64_t{own.query_tile} * a.slabs * slab_bytes;
     const std::uint32_t of_queries = bytes_of_queries(own, a);
     if constexpr (queries_stay) {
-      hopper::expect_bytes(memory.queries_full(), a.slabs * of_queries);
-      for (int s = 0; s < a.slabs; ++s) {
+      hopper::expect_bytes(memory.queries_full(), memory.by.stay * of_queries);
+      for (int s = 0; s < memory.by.stay; ++s) {
         hopper::copy_bulk(memory.rows(s, 0), queries + s * slab_bytes, of_queries,
                           memory.queries_full());
       }
@@ -114,9 +115,10 @@ struct slab_kernel {
       for (int s = 0; s < a.slabs; ++s, at.next()) {
         hopper::wait(memory.empty(at.stage), at.parity ^ 1);
         const shared_address full = memory.full(at.stage);
-        hopper::expect_bytes(full, together * buffers::a_slab + (queries_stay ? 0 : of_queries) +
+        const bool passes = !queries_stay || s >= memory.by.stay;
+        hopper::expect_bytes(full, together * buffers::a_slab + (passes ? of_queries : 0) +
                                        (s == 0 ? buffers::start_bytes : 0));
-        if constexpr (!queries_stay) {
+        if (passes) {
           hopper::copy_bulk(memory.rows(s, at.stage), queries + s * slab_bytes, of_queries, full);
         }
 #pragma unroll
@@ -220,7 +222,7 @@ status launch(const executor& where, const filter_args& args, int splits) {
   return simt::launch<kernel, simt::launched_on::cuda>(
       where,
       {std::int64_t{args.query_tiles} * splits, kernel::max_threads,
-       kernel::buffers::bytes(args.slabs)},
+       kernel::buffers::bytes(kernel::buffers::divide(args))},
       args);
 }
 
@@ -245,7 +247,7 @@ status launch(const executor& where, output wanted, const filter_args& args, int
 
 status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits,
                        product_body body) {
-  const std::string reason = why_not_by_slabs(*where.device, args.slabs, body);
+  const std::string reason = why_not_by_slabs(*where.device);
   if (!reason.empty()) return {status_code::unsupported, reason};
   if ((wanted != output::maxima && wanted != output::scored) || args.allowed.each()) {
     return {status_code::unsupported, "wgmma by slabs has survivors and maxima of all vectors"};

@@ -58,15 +58,9 @@ std::string why_not_wgmma(const device& place, std::int64_t slabs) {
   return {};
 }
 
-std::string why_not_by_slabs(const device& place, std::int64_t slabs, product_body body) {
-  if (place.compute_capability != 90) {
-    return "wgmma needs a GPU of compute capability 9.0";
-  }
-  if (body == product_body::wgmma_stay && slabs > most_slabs_that_stay) {
-    return "shared memory holds queries of " + std::to_string(most_slabs_that_stay) +
-           " slabs; take wgmma_slabs";
-  }
-  return {};
+std::string why_not_by_slabs(const device& place) {
+  if (place.compute_capability == 90) return {};
+  return "wgmma needs a GPU of compute capability 9.0";
 }
 
 bool integers_are_faster(const search_shape& s, const device& place) {

@@ -31,7 +31,7 @@ enum class product_body : std::uint8_t {
   // they are asked for. Scores of a few tiles, a graph's pairs and filters of each query are by
   // mma_sync then.
   wgmma_slabs,  // queries pass beside the corpus
-  wgmma_stay    // queries of up to most_slabs_that_stay slabs stay in shared memory
+  wgmma_stay    // as many slabs of queries as there is room for stay in shared memory
 };
 
 // A block of the wgmma body multiplies so many tiles of queries with a tile of the corpus.
@@ -44,8 +44,7 @@ std::string why_not_wgmma(const device& place, std::int64_t slabs);
 constexpr bool by_slabs(product_body body) { return body >= product_body::wgmma_slabs; }
 // A block of theirs multiplies one tile of queries with so many of the corpus at once; 1 of others.
 constexpr int tiles_together(product_body body) { return by_slabs(body) ? 2 : 1; }
-inline constexpr int most_slabs_that_stay = 7;
-std::string why_not_by_slabs(const device& place, std::int64_t slabs, product_body body);
+std::string why_not_by_slabs(const device& place);
 
 struct search_shape {
   std::int64_t n = 0, q = 0, dimension = 0;

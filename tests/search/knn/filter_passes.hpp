@@ -283,9 +283,9 @@ inline const char* name_of(product_body b) {
 
 // All bodies for such vectors.
 inline std::vector<product_body> bodies_for(const tiles& of) {
-  std::vector<product_body> bodies = {product_body::mma_sync, product_body::wgmma_slabs};
+  std::vector<product_body> bodies = {product_body::mma_sync, product_body::wgmma_slabs,
+                                      product_body::wgmma_stay};
   const std::int64_t slabs = slabs_of(of.dimension, of.factors);
-  if (slabs <= most_slabs_that_stay) bodies.push_back(product_body::wgmma_stay);
   if (of.factors == simt::product::float16 && slabs <= most_slabs_of_wgmma) {
     bodies.push_back(product_body::wgmma);
   }

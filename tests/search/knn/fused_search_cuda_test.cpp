@@ -91,21 +91,18 @@ class fused_search_cuda : public testing::Test {
     }
   }
   // The fastest body for the GPU, the one that every GPU has, and those on trial.
-  static std::vector<product_body> bodies_for(const question& q) {
+  static std::vector<product_body> all_bodies() {
     std::vector<product_body> bodies = {product_body::mma_sync, product_body::fastest};
     const auto place = runtime::open_backend(executor_kind::cuda);
-    for (const product_body body : {product_body::wgmma_slabs, product_body::wgmma_stay}) {
-      const std::int64_t slabs = slabs_of(q.dimension, q.factors);
-      if (wgmma_is_built() && why_not_by_slabs(place->description(), slabs, body).empty()) {
-        bodies.push_back(body);
-      }
+    if (wgmma_is_built() && why_not_by_slabs(place->description()).empty()) {
+      bodies.insert(bodies.end(), {product_body::wgmma_slabs, product_body::wgmma_stay});
     }
     return bodies;
   }
   static answer expect_same(const question& q) {
     const answer here = search_on(executor_kind::fiber, q);
     answer there;
-    for (const product_body body : bodies_for(q)) {
+    for (const product_body body : all_bodies()) {
       SCOPED_TRACE(static_cast<int>(body));
       there = search_on(executor_kind::cuda, q, body);
       EXPECT_EQ(here.indices, there.indices);
