@@ -131,7 +131,7 @@ TEST_F(filter_at_size_cuda, bodies_agree) {
 }
 // Few queries and many, longer vectors.
 TEST_F(filter_at_size_cuda, bodies_for_long_vectors_agree) {
-  const tiles corpus(200'000, 960, 8, centred);
+  const tiles corpus(100'000, 960, 8, centred);
   compare_at(corpus, tiles(100, 960, 9, centred), 100);
   compare_at(corpus, tiles(4000, 960, 9, centred), 10);
   compare_at(tiles(100'000, 300, 8, centred), tiles(5000, 300, 9, centred), 10);
@@ -139,8 +139,8 @@ TEST_F(filter_at_size_cuda, bodies_for_long_vectors_agree) {
 TEST_F(filter_at_size_cuda, bodies_agree_on_bytes) {
   constexpr simt::product bytes = simt::product::int8;
   compare_at(tiles(10'000, 784, 8, byte, bytes), tiles(10'000, 784, 9, byte, bytes), 10);
-  compare_at(tiles(200'000, 128, 8, byte, bytes), tiles(10'000, 128, 9, byte, bytes), 100);
-  compare_at(tiles(100'000, 960, 8, byte, bytes), tiles(2000, 960, 9, byte, bytes), 10);
+  compare_at(tiles(100'000, 128, 8, byte, bytes), tiles(10'000, 128, 9, byte, bytes), 100);
+  compare_at(tiles(50'000, 960, 8, byte, bytes), tiles(2000, 960, 9, byte, bytes), 10);
 }
 
 }  // namespace
