@@ -146,7 +146,7 @@ class session {
 
 // The numbers of objects in the source file.
 std::vector<std::int64_t> source_numbers(const indexed_objects& x,
-                                         const std::vector<std::int64_t>& objects) {
+                                         std::span<const std::int64_t> objects) {
   std::vector<std::int64_t> numbers;
   numbers.reserve(objects.size());
   for (const std::int64_t i : objects) numbers.push_back(x.number_of(i));

@@ -66,7 +66,7 @@ class group_search {
 
   // `launch` is called with the grid and the arguments of a kernel, its template parameter.
   template <class Launch>
-  void nearest(backend& place, const uploaded<M>& queries, simt::global<std::int64_t> objects,
+  void nearest(kept_memory& place, const uploaded<M>& queries, simt::global<std::int64_t> objects,
                simt::global<float> distances, const Launch& launch) const {
     const device_array<float> radii(place, count_);
     const device_array<float> known(place, kept());
@@ -80,7 +80,7 @@ class group_search {
   }
 
   template <class Launch>
-  void within(backend& place, const uploaded<M>& queries, float radius,
+  void within(kept_memory& place, const uploaded<M>& queries, float radius,
               simt::global<std::uint32_t> hit_queries, simt::global<entry> hits,
               simt::global<std::uint64_t> hit_count, const Launch& launch) const {
     const device_array<float> known(place, kept());
@@ -114,7 +114,7 @@ class group_search {
   }
 
   template <class Launch>
-  device_array<std::uint32_t> ordered(backend& place, const uploaded<M>& queries,
+  device_array<std::uint32_t> ordered(kept_memory& place, const uploaded<M>& queries,
                                       simt::global<float> radii, const device_array<float>& known,
                                       const Launch& launch) const {
     const device_array<std::uint32_t> nearest(place, count_);

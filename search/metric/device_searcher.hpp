@@ -10,6 +10,7 @@
 #include "kselect/simt/fiber.hpp"
 #include "search/metric/device_groups.hpp"
 #include "search/metric/device_index.hpp"
+#include "search/metric/hits.hpp"
 #include "search/metric/kernels/search.cuh"
 #include "search/metric/kernels/start.hpp"
 #include "search/metric/sets.hpp"
@@ -26,7 +27,9 @@ class device_searcher final : public searcher {
         objects_(objects.count()),
         index_(place, objects, index, options.distribution, options.walk),
         exhaustive_(index.kind == index_kind::none),
-        on_(place.executor()) {
+        on_(place.executor()),
+        kept_(place),
+        hits_room_(options.hits_room) {
     if (on_.fiber == nullptr) return;
     fiber_ = *on_.fiber;
     fiber_.counters = &counters_;
@@ -42,7 +45,7 @@ class device_searcher final : public searcher {
     each_batch(set_of<M>(queries), report, [&](const typename M::set& batch, std::int64_t first) {
       // Within the time, as all of a search is.
       if (first == 0) resize(answer, queries.count() * k);
-      knn_outputs out(place_, batch.count(), k);
+      const knn_outputs out(kept_, batch.count(), k);
       if (options_.radius == radius_rule::decreasing && !exhaustive_) {
         shrink(batch, k, out, report);
       } else if (!nearest_in_groups(batch, k, out, report)) {
@@ -61,21 +64,21 @@ class device_searcher final : public searcher {
   range_answer range(const object_set& queries, float radius, search_report& report) override {
     require_radius(radius);
     const typename M::set& set = set_of<M>(queries);
-    std::vector<std::vector<entry>> hits(static_cast<std::size_t>(set.count()));
-    each_batch(set, report, [&](const typename M::set& batch, std::int64_t first) {
-      const std::span of_batch{hits.begin() + first, hits.end()};
-      if (within_groups(batch, radius, of_batch, report)) return;
-      index_.visit([&]<class Walk>(const typename Walk::args& walk) {
-        find_hits<Walk>(batch, walk, radius, of_batch, report);
-      });
+    range_answer answer{.starts = {0}, .objects = {}, .distances = {}};
+    each_batch(set, report, [&](const typename M::set& batch, std::int64_t) {
+      if (!within_groups(batch, radius, report)) {
+        index_.visit([&]<class Walk>(const typename Walk::args& walk) {
+          find_hits<Walk>(batch, walk, radius, report);
+        });
+      }
+      append_hits(answer, batch.count(), hits_, place_.description().threads);
     });
-    for (std::vector<entry>& of_query : hits) std::ranges::sort(of_query);
-    return collected(hits);
+    return answer;
   }
 
  private:
   struct knn_outputs {
-    knn_outputs(backend& place, std::int64_t count, std::int64_t k)
+    knn_outputs(kept_memory& place, std::int64_t count, std::int64_t k)
         : objects(place, count * k), distances(place, count * k) {}
     device_array<std::int64_t> objects;
     device_array<float> distances;
@@ -153,7 +156,7 @@ class device_searcher final : public searcher {
   }
 
   device_array<entry> heaps_for(std::int64_t blocks, std::int64_t k) {
-    return {place_, blocks * heap_reduction::heap_entries(options_.block_threads, k)};
+    return {kept_, blocks * heap_reduction::heap_entries(options_.block_threads, k)};
   }
 
   void enlarge(const typename M::set& batch, std::int64_t k, const radius_plan& plan,
@@ -162,10 +165,10 @@ class device_searcher final : public searcher {
       using kernel = knn_kernel<M, Walk>;
       const shared_layout layout = layout_of<kernel, Walk>(batch, walk, k);
       const std::int64_t blocks = blocks_for(batch.count());
-      const uploaded<M> queries(place_, batch);
+      const uploaded<M> queries(kept_, batch);
       const device_array<entry> heaps = heaps_for(blocks, k);
-      const device_array<std::uint32_t> pending(place_, batch.count());
-      device_array<std::uint32_t> pending_count(place_, 1);
+      const device_array<std::uint32_t> pending(kept_, batch.count());
+      device_array<std::uint32_t> pending_count(kept_, 1);
       pending_count.fill(0);
       typename kernel::args args{.job = job_of(queries, layout, k, heaps, out),
                                  .walk = walk,
@@ -192,7 +195,7 @@ class device_searcher final : public searcher {
     const auto walk = index_.clusters();
     const shared_layout layout = layout_of<kernel, cluster_walk<M>>(batch, walk, k);
     const std::int64_t blocks = blocks_for(batch.count());
-    const uploaded<M> queries(place_, batch);
+    const uploaded<M> queries(kept_, batch);
     const device_array<entry> heaps = heaps_for(blocks, k);
     launch<kernel>(
         blocks, layout,
@@ -200,14 +203,13 @@ class device_searcher final : public searcher {
         report);
   }
 
-  // Launches once, and once more if there were more hits than room.
   template <class Walk>
   void find_hits(const typename M::set& batch, const typename Walk::args& walk, float radius,
-                 std::span<std::vector<entry>> hits, search_report& report) {
+                 search_report& report) {
     using kernel = range_kernel<M, Walk>;
     const shared_layout layout = layout_of<kernel, Walk>(batch, walk, 0);
-    const uploaded<M> queries(place_, batch);
-    collect_hits(hits, [&](const hit_memory& to) {
+    const uploaded<M> queries(kept_, batch);
+    collect_hits([&](const hit_memory& to) {
       launch<kernel>(blocks_for(batch.count()), layout,
                      {.queries = queries.view,
                       .layout = layout,
@@ -223,7 +225,7 @@ class device_searcher final : public searcher {
 
   // Hits of all queries of a batch together.
   struct hit_memory {
-    hit_memory(backend& place, std::int64_t room)
+    hit_memory(kept_memory& place, std::int64_t room)
         : queries(place, room), entries(place, room), count(place, 1) {
       count.fill(0);
     }
@@ -232,21 +234,23 @@ class device_searcher final : public searcher {
     device_array<std::uint64_t> count;
   };
 
-  // search(memory) launches kernels, once more if there were more hits than room.
+  // search(memory) launches kernels, once more if there were more hits than room. A later search
+  // begins with the room that this one needed.
   template <class Search>
-  void collect_hits(std::span<std::vector<entry>> hits, const Search& search) {
-    for (std::int64_t room = options_.hits_room;;) {
-      const hit_memory found(place_, room);
+  void collect_hits(const Search& search) {
+    for (;;) {
+      const hit_memory found(kept_, hits_room_);
       const simt::counters before = counters_;
       search(found);
       const auto count = static_cast<std::int64_t>(found.count.download()[0]);
-      if (count <= room) {
-        const auto owners = found.queries.download(count);
-        const auto entries = found.entries.download(count);
-        for (std::size_t h = 0; h < owners.size(); ++h) hits[owners[h]].push_back(entries[h]);
+      if (count <= hits_room_) {
+        hits_.queries.resize(static_cast<std::size_t>(count));
+        hits_.entries.resize(static_cast<std::size_t>(count));
+        found.queries.download(std::span(hits_.queries));
+        found.entries.download(std::span(hits_.entries));
         return;
       }
-      room = count;
+      hits_room_ = count;
       counters_ = before;  // only the launches whose hits are kept count
     }
   }
@@ -255,18 +259,17 @@ class device_searcher final : public searcher {
   bool nearest_in_groups(const typename M::set& batch, std::int64_t k, const knn_outputs& out,
                          search_report& report) {
     return searched_in_groups(batch, k, [&](const auto& search) {
-      const uploaded<M> queries(place_, batch);
-      search.nearest(place_, queries, out.objects.view(), out.distances.view(), launcher(report));
+      const uploaded<M> queries(kept_, batch);
+      search.nearest(kept_, queries, out.objects.view(), out.distances.view(), launcher(report));
     });
   }
 
-  bool within_groups(const typename M::set& batch, float radius, std::span<std::vector<entry>> hits,
-                     search_report& report) {
+  bool within_groups(const typename M::set& batch, float radius, search_report& report) {
     return searched_in_groups(batch, 0, [&](const auto& search) {
-      const uploaded<M> queries(place_, batch);
-      collect_hits(hits, [&](const hit_memory& to) {
-        search.within(place_, queries, radius, to.queries.view(), to.entries.view(),
-                      to.count.view(), launcher(report));
+      const uploaded<M> queries(kept_, batch);
+      collect_hits([&](const hit_memory& to) {
+        search.within(kept_, queries, radius, to.queries.view(), to.entries.view(), to.count.view(),
+                      launcher(report));
       });
     });
   }
@@ -298,6 +301,9 @@ class device_searcher final : public searcher {
   executor on_;
   simt::fiber_options fiber_;
   simt::counters counters_;
+  kept_memory kept_;
+  std::int64_t hits_room_;
+  unordered_hits hits_;  // of the last batch of a range search; keeps its memory
 };
 
 }  // namespace kselect::search::metric_space

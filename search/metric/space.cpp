@@ -135,13 +135,41 @@ range_answer collected(const std::vector<std::vector<entry>>& hits) {
   range_answer answer;
   answer.starts = {0};
   for (const std::vector<entry>& of_query : hits) {
+    answer.starts.push_back(answer.starts.back() + static_cast<std::int64_t>(of_query.size()));
+  }
+  answer.objects.resize(static_cast<std::size_t>(answer.starts.back()));
+  answer.distances.resize(answer.objects.size());
+  std::size_t at = 0;
+  for (const std::vector<entry>& of_query : hits) {
     for (const entry e : of_query) {
-      answer.objects.push_back(object_of(e));
-      answer.distances.push_back(distance_of(e));
+      answer.objects[at] = object_of(e);
+      answer.distances[at++] = distance_of(e);
     }
-    answer.starts.push_back(static_cast<std::int64_t>(answer.objects.size()));
   }
   return answer;
+}
+
+device_buffer kept_memory::take(std::size_t bytes) {
+  const auto fits = [&](const device_buffer& b) {
+    return b.size() >= bytes && b.size() / 2 <= std::max<std::size_t>(bytes, 1 << 16);
+  };
+  const auto least = [](const device_buffer& a, const device_buffer& b) {
+    return a.size() < b.size();
+  };
+  std::ranges::sort(kept_, least);
+  const auto found = std::ranges::find_if(kept_, fits);
+  if (found != kept_.end()) {
+    device_buffer taken = std::move(*found);
+    kept_.erase(found);
+    return taken;
+  }
+  try {
+    return {*place_, bytes};
+  } catch (const error&) {
+    if (kept_.empty()) throw;
+    kept_.clear();
+    return {*place_, bytes};
+  }
 }
 
 std::vector<std::uint32_t> narrowed(std::span<const std::int64_t> numbers) {

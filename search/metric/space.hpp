@@ -14,6 +14,7 @@
 #include "kselect/simt/counters.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/job_watch.hpp"
+#include "runtime/raw_vector.hpp"
 #include "search/metric/cpu/heap.hpp"
 #include "search/metric/index.hpp"
 #include "search/search.hpp"
@@ -61,7 +62,7 @@ struct search_options {
   walk_rule walk = walk_rule::members;
   std::int64_t batch = 0;            // queries of one launch; 0: all
   int block_threads = 256;           // of a GPU's block: 32 to 1024, a multiple of 32
-  std::int64_t hits_room = 1 << 20;  // initial room for hits of a range search; grows as needed
+  std::int64_t hits_room = 1 << 20;  // room for hits of the first range search; grows as needed
   job_watch* watch = nullptr;        // hears of queries; a search that it ends throws its error
 };
 
@@ -83,15 +84,15 @@ struct search_report {
 // [Q][k], nearest first, equal distances by ascending number.
 struct knn_answer {
   std::int64_t k = 0;
-  std::vector<std::int64_t> objects;
-  std::vector<float> distances;
+  raw_vector<std::int64_t> objects;
+  raw_vector<float> distances;
   bool operator==(const knn_answer&) const = default;
 };
 // Hits of query q: starts[q] to starts[q + 1] - 1, in the same order.
 struct range_answer {
   std::vector<std::int64_t> starts;  // [Q + 1]
-  std::vector<std::int64_t> objects;
-  std::vector<float> distances;
+  raw_vector<std::int64_t> objects;
+  raw_vector<float> distances;
   bool operator==(const range_answer&) const = default;
 };
 

@@ -87,7 +87,7 @@ struct euclidean {
     }
   }
 
-  static std::vector<std::byte> image(const set&);
+  static runtime::raw_vector<std::byte> image(const set&);
   static view attach(const set&, std::byte* memory);
   static std::size_t staged_bytes(const set& queries) {
     return static_cast<std::size_t>(queries.dimension()) * sizeof(float);

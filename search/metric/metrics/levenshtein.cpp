@@ -127,11 +127,11 @@ namespace {
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 }  // namespace
 
-std::vector<std::byte> levenshtein::image(const set& s) {
+raw_vector<std::byte> levenshtein::image(const set& s) {
   const auto count = static_cast<std::size_t>(s.count());
   const std::size_t lengths_bytes = aligned(count * sizeof(code));
   const auto longest = static_cast<std::size_t>(s.longest());
-  std::vector<std::byte> bytes(lengths_bytes + count * longest * sizeof(code));
+  raw_vector<std::byte> bytes(lengths_bytes + count * longest * sizeof(code), std::byte{0});
   const auto put = [&](std::size_t at, code c) { std::memcpy(bytes.data() + at, &c, sizeof c); };
   for (std::size_t i = 0; i < count; ++i) {
     const auto own = s.codes(static_cast<std::int64_t>(i));

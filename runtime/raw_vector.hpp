@@ -1,0 +1,32 @@
+#pragma once
+// A vector whose resize() leaves numbers unset. Who resizes it to a large size writes all of them:
+// to set them to 0 first would take as long, and by one thread.
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace kselect::runtime {
+
+template <class T>
+struct raw_allocator : std::allocator<T> {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  template <class U>
+  struct rebind {
+    using other = raw_allocator<U>;
+  };
+  template <class U>
+  void construct(U* at) noexcept {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... Values>
+  void construct(U* at, Values&&... values) {
+    ::new (static_cast<void*>(at)) U(std::forward<Values>(values)...);
+  }
+};
+
+template <class T>
+using raw_vector = std::vector<T, raw_allocator<T>>;
+
+}  // namespace kselect::runtime
