@@ -14,6 +14,8 @@ namespace kselect::search::metric_space {
 
 // For each pivot the `count` nearest other objects, at most all of them, in any order.
 std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count);
+// All objects by their nearest pivot, then by the distance to it.
+std::vector<std::int64_t> by_nearest_pivot(const pivot_table& table);
 
 template <metric M>
 class device_index {
@@ -59,7 +61,11 @@ class device_index {
     if (kind_ == index_kind::list_of_clusters) {
       return f(clusters(), clusters(), std::numeric_limits<std::int64_t>::max());
     }
-    return f(around_pivots(), pivots(), near_size_ + 1);
+    pivot_args<M> walk = pivots();
+    walk.objects = by_pivot_->view;
+    walk.table = sorted_table_.view();
+    walk.numbers = first_numbers_.view();
+    return f(around_pivots(), walk, near_size_ + 1);
   }
 
   typename cluster_walk<M>::args clusters() const {
@@ -130,6 +136,17 @@ class device_index {
         std::min(n - 1, std::clamp(2 * n / std::max<std::int64_t>(pivots, 1), fewest, most));
     if (near_size_ < 1 || pivots == 0) return;
     near_.emplace(place, objects.gather(nearest_to_pivots(table, near_size_)));
+    const std::vector<std::int64_t> order = by_nearest_pivot(table);
+    by_pivot_.emplace(place, objects.gather(order));
+    first_numbers_ = {place, std::span<const std::uint32_t>(narrowed(order))};
+    std::vector<float> sorted(table.distances.size());
+    for (std::int64_t p = 0; p < pivots; ++p) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        sorted[static_cast<std::size_t>(p * n + i)] =
+            table.distances[static_cast<std::size_t>(p * n + order[static_cast<std::size_t>(i)])];
+      }
+    }
+    sorted_table_ = {place, std::span<const float>(sorted)};
   }
 
   index_kind kind_;
@@ -141,7 +158,9 @@ class device_index {
   std::optional<uploaded<M>> second_;  // centres or pivots
   std::optional<uploaded<M>> near_;    // objects near each pivot, without it
   std::int64_t near_size_ = 0;         // of each pivot
-  device_array<float> floats_;         // radii, or the table
+  std::optional<uploaded<M>>
+      by_pivot_;  // for groups: all objects again, in by_nearest_pivot's order
+  device_array<float> floats_, sorted_table_;  // radii, or the table; the table in that order
   device_array<std::uint32_t> first_numbers_, second_numbers_;
   device_array<std::uint32_t> starts_;  // of clusters of a fixed radius
 };

@@ -214,6 +214,27 @@ std::int64_t resident_blocks(const device& where, int threads, std::int64_t piec
   return std::clamp<std::int64_t>(pieces, 1, simt::resident_blocks(where, threads));
 }
 
+std::vector<std::int64_t> by_nearest_pivot(const pivot_table& table) {
+  const std::size_t pivots = table.pivots.size(), n = table.distances.size() / pivots;
+  struct place {
+    std::size_t pivot;
+    float distance;
+    auto operator<=>(const place&) const = default;
+  };
+  std::vector<place> places(n, place{0, std::numeric_limits<float>::infinity()});
+  for (std::size_t p = 0; p < pivots; ++p) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const float distance = table.distances[p * n + i];
+      if (distance < places[i].distance) places[i] = {p, distance};
+    }
+  }
+  std::vector<std::int64_t> order(n);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::stable_sort(order, std::ranges::less{},
+                           [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; });
+  return order;
+}
+
 std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count) {
   std::vector<std::int64_t> near;
   const std::int64_t n = std::ssize(table.distances) / std::max<std::int64_t>(table.count(), 1);

@@ -1,10 +1,13 @@
 #pragma once
 // Searches of an SSS-Index by groups, ours. A thread has one object. It reads the object's distance
-// to a pivot once and tests all queries of the group on it, until none is left; then it compares
-// the object with the queries that no pivot ruled out. The thesis' threads read the table once for
-// every query.
+// to a pivot once and tests all queries of the group on it, until none is left or further tests
+// would take longer than the distances that they save; then it compares the object with the queries
+// that no pivot ruled out. The thesis' threads read the table once for every query, and test all
+// pivots.
 //
-// The queries of a group are near the same pivot, so they mostly keep the same objects.
+// The queries of a group are near the same pivot, so they mostly keep the same objects. The objects
+// lie in the order of their nearest pivots, and of the distances to these, so a warp mostly keeps
+// all of its objects or none.
 
 #include "search/metric/kernels/groups.cuh"
 
@@ -35,35 +38,98 @@ KSELECT_HD void ask_pivots(const group<M, Simt, pivot_group_job<M>>& g,
   simt.sync_block();
 }
 
-// The queries that no pivot keeps from object i.
+// So many tests, each of a query on a pivot, take about as long as a distance: as a metric says, or
+// more than there are.
+template <class M>
+KSELECT_HD int tests_of_distance(const typename M::view& objects) {
+  if constexpr (requires { M::tests_of_distance(objects); }) {
+    return M::tests_of_distance(objects);
+  } else {
+    return 1 << 16;
+  }
+}
+
+// The pivot nearest to the group's first query, and mostly to all of them. Each warp finds it.
 template <class M, class Simt>
-KSELECT_HD std::uint32_t kept_queries(const group<M, Simt, pivot_group_job<M>>& g,
-                                      const group_storage& shared, std::int64_t i) {
-  const pivot_args<M>& walk = g.job.walk;
-  const std::int64_t n = walk.objects.count;
-  const int stride = g.simt.warps();
+KSELECT_HD int nearest_pivot(const group<M, Simt, pivot_group_job<M>>& g) {
+  Simt& simt = g.simt;
   const float* const measured = pivot_distances(g);
-  std::uint32_t mask = g.all();
-  for (int first = 0; first < walk.count && mask != 0; first += pivots_at_once) {
-    float known[pivots_at_once];
+  entry best = ~entry{0};
+  for (int p = simt.lane(); p < g.job.walk.count; p += simt::warp_size) {
+    const entry e = make_entry(measured[p * simt.warps()], p);
+    best = e < best ? e : best;
+  }
+  for (int apart = simt::warp_size / 2; apart > 0; apart /= 2) {
+    const entry other = simt.shfl_xor(simt::full_mask, best, apart);
+    best = other < best ? other : best;
+  }
+  return static_cast<int>(object_of(best));
+}
+
+// Takes from the masks of a warp's objects the queries that pivots keep from them. The pivot
+// nearest to the queries comes first: it mostly rules out most. A warp's threads then compare with
+// as many queries as the one that has most. So the pivots go on as long as the last ones took
+// enough from that one.
+template <class M, class Simt>
+class pivot_tests {
+ public:
+  using group_type = group<M, Simt, pivot_group_job<M>>;
+  KSELECT_HD pivot_tests(const group_type& g, const group_storage& shared)
+      : g_(g),
+        shared_(shared),
+        price_(tests_of_distance<M>(g.job.walk.objects)),
+        nearest_(nearest_pivot(g)) {}
+
+  KSELECT_HD std::uint32_t kept(std::int64_t i, std::uint32_t mask) const {
+    if (g_.job.walk.count == 0) return mask;
+    int left = most(mask);
+    mask = tested<1>(i, 0, mask);
+    for (int first = 1, tests = g_.active; first < g_.job.walk.count; first += pivots_at_once) {
+      const int now = most(mask);
+      if (now == 0 || (left - now) * price_ < tests) break;
+      left = now;
+      tests = pivots_at_once * g_.active;
+      mask = tested<pivots_at_once>(i, first, mask);
+    }
+    return mask;
+  }
+
+ private:
+  // The queries of the object that has most.
+  KSELECT_HD int most(std::uint32_t mask) const {
+    const auto own = static_cast<std::uint32_t>(Simt::popc(mask));
+    return static_cast<int>(g_.simt.reduce_max(simt::full_mask, own));
+  }
+  // The nearest is number 0. Beyond the last comes the last again: the test is the same.
+  KSELECT_HD int pivot(int number) const {
+    const int last = g_.job.walk.count - 1, at = number < last ? number : last;
+    if (at == 0) return nearest_;
+    return at <= nearest_ ? at - 1 : at;
+  }
+
+  template <int count>
+  KSELECT_HD std::uint32_t tested(std::int64_t i, int first, std::uint32_t mask) const {
+    const pivot_args<M>& walk = g_.job.walk;
+    const float* const measured = pivot_distances(g_);
+    float known[count];
     KSELECT_UNROLL
-    for (int j = 0; j < pivots_at_once; ++j) {
-      // The last pivot again where there are no more: the test is the same.
-      const int p = first + j < walk.count ? first + j : walk.count - 1;
-      known[j] = g.simt.load(walk.table, p * n + i);
+    for (int j = 0; j < count; ++j) {
+      known[j] = g_.simt.load(walk.table, pivot(first + j) * walk.objects.count + i);
     }
     KSELECT_UNROLL
-    for (int j = 0; j < pivots_at_once; ++j) {
-      const int p = first + j < walk.count ? first + j : walk.count - 1;
-      for (int q = 0; q < g.active; ++q) {
-        if (apart(measured[p * stride + q], known[j], shared.radius[q], walk.slack)) {
-          mask &= ~(1U << q);
-        }
+    for (int j = 0; j < count; ++j) {
+      const float* const of_pivot = measured + pivot(first + j) * g_.simt.warps();
+      for (int q = 0; q < g_.active; ++q) {
+        if (apart(of_pivot[q], known[j], shared_.radius[q], walk.slack)) mask &= ~(1U << q);
       }
     }
+    return mask;
   }
-  return mask;
-}
+
+  const group_type& g_;
+  const group_storage& shared_;
+  int price_, nearest_;
+};
 
 // As search_group of clusters.
 template <class M, class Simt, class F, class Round>
@@ -71,14 +137,16 @@ KSELECT_HD void search_group(const group<M, Simt, pivot_group_job<M>>& g, group_
                              const F& f, const Round& round) {
   Simt& simt = g.simt;
   ask_pivots(g, shared);
+  const pivot_tests<M, Simt> tests(g, shared);
   const std::int64_t n = g.job.walk.objects.count;
   for (std::int64_t base = 0; base < n; base += simt.threads()) {
     const std::int64_t i = base + simt.thread();
+    // Threads without an object test the last one, for no query.
+    const std::uint32_t mask = tests.kept(i < n ? i : n - 1, i < n ? g.all() : std::uint32_t{0});
     if (i < n) {
-      const std::uint32_t mask = kept_queries(g, shared, i);
       simt.count(simt::counter::pruned, g.active - Simt::popc(mask));
       measure_all(g, g.job.walk.objects, i, shared.radius, mask,
-                  [&](int q, float d) { f(q, d, i); });
+                  [&](int q, float d) { f(q, d, simt.load(g.job.walk.numbers, i)); });
     }
     round();
   }

@@ -232,6 +232,8 @@ struct pivot_args {
   simt::global<const float> table;
   tolerance slack;
   int count;  // pivots
+  // Of searches by groups: the number of each object, which lie in another order there.
+  simt::global<const std::uint32_t> numbers = {};
 };
 
 template <class M, class Simt>

@@ -116,6 +116,9 @@ struct euclidean {
     return sqrtf(total(sums));
   }
 
+  // Optional, for kernels: so many pivots are tested in the time of a distance.
+  KSELECT_HD static int tests_of_distance(const view& v) { return 4 + v.dimension / 4; }
+
   // Optional, for kernels: compares object i with several staged queries, aligned to 16 bytes, at
   // once. A component is loaded once for all. Calls f(j, distance) for those at most radii[j] away.
   // Stops when the sums of all queries so far are too great, because sums only grow.
