@@ -173,7 +173,10 @@ TEST_P(EveryWay, BatchesAndFewObjectsChangeNothing) {
     EXPECT_EQ(in_batches->knn(*w.queries, k, plan, report), whole);
     if (GetParam().executor == executor_kind::fiber) {
       EXPECT_EQ(report.batches, 3);
-      EXPECT_EQ(report.done, whole_report.done);
+      // How many pivots are tested depends on all queries of a group.
+      if (GetParam().distribution != distribution_rule::groups) {
+        EXPECT_EQ(report.done, whole_report.done);
+      }
     }
     const range_answer range = in_batches->range(*w.queries, 2, report);
     EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, 2, range, 1), "");
