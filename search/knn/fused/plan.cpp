@@ -22,8 +22,20 @@ constexpr std::int64_t most_maxima = 2048;    // of a row
 constexpr std::int64_t groups_of_rank = 8;    // so many groups for each of the ranks up to r
 constexpr std::int64_t longest = 4096;        // dimension
 
-// A threshold's survivors vary much if its rank is small. A row with more than this is done again.
-constexpr double ample(double expected) { return 3 * expected + 16; }
+// How many times as many survivors as expected a row may have. They vary as the sum of r
+// exponential variables does, with r the threshold's rank: one row in 10^6 to 10^7 has more, and is
+// done again. r survivors of so many, m = multiple * r, are as unlikely as a Poisson variable of
+// mean m below r, 4.2 deviations away: m - 4.2 sqrt(m) = r.
+double most_for_each_expected(std::int64_t rank) {
+  const auto r = static_cast<double>(rank);
+  const double root = (4.2 + std::sqrt(4.2 * 4.2 + 4 * r)) / 2;
+  return root * root / r;
+}
+// Room for one part's share of a row's survivors, in whole lines of memory.
+std::int64_t room_of(double most, int parts) {
+  const double each = most / static_cast<double>(parts);
+  return static_cast<std::int64_t>(std::ceil((each + 4 * std::sqrt(each) + 8) / 16)) * 16;
+}
 
 // A multiprocessor holds two blocks of mma_sync with a tile of queries each, or one of wgmma.
 struct block_shape {
@@ -40,9 +52,12 @@ constexpr product_body body_of_pairs(product_body body) {
 
 product_body chosen_body(const search_shape& s, const device& place) {
   if (s.body != product_body::fastest) return s.body;
-  const bool can = s.wgmma_is_built && s.factors == simt::product::float16 &&
-                   why_not_wgmma(place, slabs_of(s.dimension)).empty();
-  return can ? product_body::wgmma : product_body::mma_sync;
+  if (!s.wgmma_is_built) return product_body::mma_sync;
+  if (s.factors == simt::product::float16 && why_not_wgmma(place, slabs_of(s.dimension)).empty()) {
+    return product_body::wgmma;
+  }
+  return !s.each && why_not_by_slabs(place).empty() ? product_body::wgmma_slabs
+                                                    : product_body::mma_sync;
 }
 
 }  // namespace
@@ -64,10 +79,12 @@ std::string why_not_by_slabs(const device& place) {
 }
 
 bool integers_are_faster(const search_shape& s, const device& place) {
-  search_shape other = s;
-  other.factors = simt::product::float16;
-  return chosen_body(other, place) == product_body::mma_sync &&
-         slabs_of(s.dimension, simt::product::int8) < slabs_of(s.dimension);
+  search_shape integers = s, floats = s;
+  integers.factors = simt::product::int8;
+  floats.factors = simt::product::float16;
+  const bool slower_body = chosen_body(integers, place) == product_body::mma_sync &&
+                           chosen_body(floats, place) != product_body::mma_sync;
+  return !slower_body && slabs_of(s.dimension, simt::product::int8) < slabs_of(s.dimension);
 }
 
 std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
@@ -77,7 +94,7 @@ std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
 
 // A wave of blocks takes as long as its longest part, and about two steps to begin and to end. A
 // step has one tile of the corpus, or as many as the body multiplies at once.
-pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double expected,
+pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double most,
                     const device& place, product_body body) {
   pass_plan pass{.first = first, .last = last};
   const std::int64_t tiles = last - first;
@@ -88,8 +105,8 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
       std::max<std::int64_t>(a_multiprocessor * place.multiprocessors, 1);
   double least = std::numeric_limits<double>::max();
   // Few queries need more parts than many to occupy the GPU.
-  const std::int64_t most = std::max(most_splits, 2 * blocks_at_once / blocks_of_part);
-  for (std::int64_t wanted = 1; wanted <= std::min(most, tiles); ++wanted) {
+  const std::int64_t most_parts = std::max(most_splits, 2 * blocks_at_once / blocks_of_part);
+  for (std::int64_t wanted = 1; wanted <= std::min(most_parts, tiles); ++wanted) {
     const std::int64_t steps = (tiles + wanted * together - 1) / (wanted * together);
     const std::int64_t part = steps * together;
     const std::int64_t splits = (tiles + part - 1) / part;
@@ -101,9 +118,8 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
     pass.part = part;
     pass.splits = static_cast<int>(splits);
   }
-  const double each = expected / static_cast<double>(std::max(1, pass.splits));
-  const auto room = static_cast<std::int64_t>(std::ceil(ample(each) / 16)) * 16;
-  pass.room = static_cast<int>(std::min(room, pass.part * tile_rows));
+  pass.room =
+      static_cast<int>(std::min(room_of(most, std::max(1, pass.splits)), pass.part * tile_rows));
   return pass;
 }
 
@@ -143,7 +159,9 @@ double take_scores(search_plan& plan, const search_shape& s, const device& place
   const std::int64_t vectors = sampled * tile_rows;
   plan.first_rank = rank_among(s.k, vectors, s.n);
   plan.first =
-      plan_pass(0, sampled, plan.rows, of_matrix * static_cast<double>(vectors), place, plan.body);
+      plan_pass(0, sampled, plan.rows,
+                of_matrix * static_cast<double>(vectors) * most_for_each_expected(plan.matrix_rank),
+                place, plan.body);
   return static_cast<double>(plan.first_rank) / static_cast<double>(vectors);
 }
 
@@ -173,7 +191,7 @@ std::string why_not_half(const search_plan& plan, const search_shape& s, const d
 half_plan plan_half(const search_plan& plan, const search_shape& s, const device& place,
                     double survivors) {
   half_plan half;
-  const auto room = static_cast<std::int64_t>(std::ceil(ample(survivors) / 16)) * 16;
+  const std::int64_t room = room_of(survivors * most_for_each_expected(plan.matrix_rank), 1);
   half.impossible_because = why_not_half(plan, s, place, room);
   if (!half.impossible_because.empty()) return half;
   half.room = static_cast<int>(room);
@@ -198,6 +216,8 @@ half_plan plan_half(const search_plan& plan, const search_shape& s, const device
 }  // namespace
 
 bool half_is_faster(search_shape shape, const device& place) {
+  // Pairs are by mma.sync then, and take twice the time of each.
+  if (by_slabs(chosen_body(shape, place))) return false;
   shape.half_product = true;
   const half_plan half = plan_search(shape, place).half;
   const auto slabs = static_cast<double>(slabs_of(shape.dimension, shape.factors));
@@ -224,16 +244,18 @@ search_plan plan_search(const search_shape& s, const device& place) {
   double passing = take_maxima(plan, s, place);
   if (passing == 0) passing = take_scores(plan, s, place);
   const double survivors = passing * static_cast<double>(s.n);
+  const double multiple =
+      most_for_each_expected(plan.first_rank != 0 ? plan.first_rank : plan.matrix_rank);
   if (survivors > most_survivors || plan.matrix_rank > plan.columns() / 2) {
     plan.by_float64_because = "k is large for the products' filter";
     return plan;
   }
   const std::int64_t begin = plan.first.last;
-  plan.second =
-      plan_pass(begin, tiles, plan.rows, passing * static_cast<double>((tiles - begin) * tile_rows),
-                place, plan.body);
+  plan.second = plan_pass(begin, tiles, plan.rows,
+                          passing * static_cast<double>((tiles - begin) * tile_rows) * multiple,
+                          place, plan.body);
   if (s.half_product) plan.half = plan_half(plan, s, place, survivors);
-  const auto wanted = static_cast<std::uint64_t>(std::max(256.0, 2.5 * survivors));
+  const auto wanted = static_cast<std::uint64_t>(std::max(256.0, multiple * survivors));
   plan.finish_room =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, std::bit_ceil(wanted)));
   return plan;

@@ -111,8 +111,8 @@ bool integers_are_faster(const search_shape& shape, const device& place);
 bool half_is_faster(search_shape shape, const device& place);
 // The rank among `part` of n scores that leaves at least k of all n, in all likelihood.
 std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n);
-// A pass over the tiles [first, last) for `rows` queries, of which about `expected` survive a row.
-pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double expected,
+// A pass over the tiles [first, last) for `rows` queries. Of a row `most` may survive.
+pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double most,
                     const device& place, product_body body);
 search_plan plan_search(const search_shape& shape, const device& place);
 

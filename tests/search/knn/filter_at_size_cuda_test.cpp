@@ -43,7 +43,7 @@ void find_thresholds(setting& s, std::int64_t k) {
   if (sampled < 2 * few) return;
   const double expected = static_cast<double>(first_rank * sampled) / static_cast<double>(few);
   const pass_plan over =
-      plan_pass(0, sampled, s.q(), expected, s.place().description(), product_body::mma_sync);
+      plan_pass(0, sampled, s.q(), 3 * expected, s.place().description(), product_body::mma_sync);
   const survivors first = s.pass(product_body::mma_sync, over);
   for (std::int64_t row = 0; row < s.q(); ++row) {
     std::vector<float>& listed = rows[static_cast<std::size_t>(row)];
@@ -106,7 +106,7 @@ void compare_at(const tiles& corpus, const tiles& queries, std::int64_t k) {
   std::vector<pass_plan> plans;
   std::vector<double> filtering(bodies.size()), multiplying(bodies.size());
   for (std::size_t b = 0; b < bodies.size(); ++b) {
-    plans.push_back(plan_pass(0, tiles_of(n), q, expected, s.place().description(), bodies[b]));
+    plans.push_back(plan_pass(0, tiles_of(n), q, 3 * expected, s.place().description(), bodies[b]));
     found.push_back(s.pass(bodies[b], plans[b], repeats, &filtering[b]));
   }
   s.set(std::vector<float>(static_cast<std::size_t>(q), infinity));
