@@ -4,7 +4,7 @@
 //     kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] [REPEATS] [CHECKED]
 //     [BODY[,BODY...]] [separate|graph|half]
 //
-// BODY: mma_sync, wgmma, wgmma_slabs or wgmma_stay; before it bfloat16: or int8: for products of
+// BODY: mma_sync, wgmma or wgmma_slabs; before it bfloat16: or int8: for products of
 // these. int8 alone is int8:mma_sync. Several are measured one after the other, on the same
 // vectors. graph: every vector is a query, so Q is N; half: and each pair is multiplied once.
 // Prints one JSON object for each body: medians in milliseconds, without the first repeat. Exits
@@ -135,8 +135,7 @@ const std::map<std::string, fused::product_body> bodies = {
     {"", fused::product_body::fastest},
     {"mma_sync", fused::product_body::mma_sync},
     {"wgmma", fused::product_body::wgmma},
-    {"wgmma_slabs", fused::product_body::wgmma_slabs},
-    {"wgmma_stay", fused::product_body::wgmma_stay}};
+    {"wgmma_slabs", fused::product_body::wgmma_slabs}};
 
 std::optional<arm> arm_of(const std::string& name) {
   if (name == "int8") return arm{fused::product_body::mma_sync, simt::product::int8};

@@ -191,7 +191,8 @@ def test_the_call_waits_for_nothing(packed):
     for is_judged in (False, True):
         torch.cuda._sleep(200_000_000)  # about a tenth of a second
         mask[:1000] = True
-        words[:31], words[31] = -1, 255
+        words[:31].fill_(-1)  # words[31] = 255 would wait for the GPU
+        words[31:32].fill_(255)
         begun = torch.cuda.Event()
         torch.cuda.set_sync_debug_mode("error" if is_judged else "default")
         try:

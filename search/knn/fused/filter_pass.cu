@@ -79,9 +79,9 @@ void filter(backend& place, output wanted, const filter_args& args, int splits, 
     refuse_wgmma();
 #endif
   }
-  if (by_slabs(body) && has_by_slabs(wanted, args)) {
+  if (body == product_body::wgmma_slabs && has_by_slabs(wanted, args)) {
 #if KSELECT_HAS_WGMMA
-    return require(filter_by_slabs(place.executor(), wanted, args, splits, body));
+    return require(filter_by_slabs(place.executor(), wanted, args, splits));
 #else
     refuse_wgmma();
 #endif

@@ -8,10 +8,9 @@
 // while the other still multiplies its last slab.
 //
 // Queries pass through the ring beside the corpus, of which a block then brings half as many bytes
-// again; or as many of their slabs as there is room for stay in shared memory (all of up to seven),
-// with a stage less, and only the others pass. Of a tile that is not full only the rows that are
-// there are brought. What lies in the place of the others changes no sum but theirs, which nothing
-// reads.
+// again. (To keep as many of their slabs as there is room for in shared memory took as long, within
+// 4 % at 192 to 1536 components.) Of a tile that is not full only the rows that are there are
+// brought. What lies in the place of the others changes no sum but theirs, which nothing reads.
 //
 // Products of bytes are exact in int32, and are compared there (score_sums). Their starts become
 // integers once for a warp group, in shared memory of its own.
@@ -39,19 +38,18 @@ constexpr int registers_of_producer = 40, registers_of_consumer = 232;
 static_assert(registers_of_producer + consumers * registers_of_consumer <= 3 * 168);
 constexpr int first_own = 1;  // named barriers: one for each consumer's threads
 
-template <output wanted, simt::product factors, product_body body>
+template <output wanted, simt::product factors>
 struct slab_kernel {
   static_assert(wanted == output::maxima || wanted == output::scored);
   static constexpr int max_threads = group_threads * (consumers + 1);
   static constexpr int min_blocks = 1;
-  static constexpr int together = tiles_together(body);
+  static constexpr int together = tiles_together(product_body::wgmma_slabs);
   static_assert(together * sums_of_tile == 128, "those of one instruction");
   static constexpr bool of_maxima = wanted == output::maxima;
-  static constexpr bool queries_stay = body == product_body::wgmma_stay;
   using sums_of = score_sums<factors>;
   using sum = typename sums_of::sum;
   using sums = sum[together * sums_of_tile];
-  using buffers = hopper::slab_ring<together, queries_stay>;
+  using buffers = hopper::slab_ring<together>;
   using position = hopper::cursor<buffers::stages>;
   using share = hopper::slab_share<together>;
   struct no_starts {};
@@ -77,7 +75,6 @@ struct slab_kernel {
         hopper::init_barrier(memory.full(s), 1);
         hopper::init_barrier(memory.empty(s), consumers * (group_threads / 32));
       }
-      hopper::init_barrier(memory.queries_full(), 1);
       hopper::publish_barriers();
     }
     __syncthreads();
@@ -103,24 +100,14 @@ struct slab_kernel {
     const char* const queries = reinterpret_cast<const char*>(a.queries.slabs.data) +
                                 std::int64_t{own.query_tile} * a.slabs * slab_bytes;
     const std::uint32_t of_queries = bytes_of_queries(own, a);
-    if constexpr (queries_stay) {
-      hopper::expect_bytes(memory.queries_full(), memory.by.stay * of_queries);
-      for (int s = 0; s < memory.by.stay; ++s) {
-        hopper::copy_bulk(memory.rows(s, 0), queries + s * slab_bytes, of_queries,
-                          memory.queries_full());
-      }
-    }
     position at;
     for (int i = 0; i < own.steps; ++i) {
       for (int s = 0; s < a.slabs; ++s, at.next()) {
         hopper::wait(memory.empty(at.stage), at.parity ^ 1);
         const shared_address full = memory.full(at.stage);
-        const bool passes = !queries_stay || s >= memory.by.stay;
-        hopper::expect_bytes(full, together * buffers::a_slab + (passes ? of_queries : 0) +
-                                       (s == 0 ? buffers::start_bytes : 0));
-        if (passes) {
-          hopper::copy_bulk(memory.rows(s, at.stage), queries + s * slab_bytes, of_queries, full);
-        }
+        hopper::expect_bytes(
+            full, together * buffers::a_slab + of_queries + (s == 0 ? buffers::start_bytes : 0));
+        hopper::copy_bulk(memory.rows(at.stage), queries + s * slab_bytes, of_queries, full);
 #pragma unroll
         for (int t = 0; t < together; ++t) {
           const std::int64_t tile = own.tile_to_bring(i, t);
@@ -141,18 +128,17 @@ struct slab_kernel {
     const int lane = thread % 32;
     hopper::slab_lists<sums_of, together, of_maxima> lists(a, own.query_tile,
                                                            group * group_threads + thread);
-    if constexpr (queries_stay) hopper::wait(memory.queries_full(), 0);
     position at;
     for (int i = 0; i < own.steps; ++i, at.next()) {
       sums of_step;
       hopper::wait(memory.full(at.stage), at.parity);
       start(of_step, memory.starts(at.stage), shared, group, thread, i);
-      multiply(of_step, memory, 0, at.stage, group);
+      multiply(of_step, memory, at.stage, group);
       for (int s = 1; s < a.slabs; ++s) {
         const int before = at.stage;
         at.next();
         hopper::wait(memory.full(at.stage), at.parity);
-        multiply(of_step, memory, s, at.stage, group);
+        multiply(of_step, memory, at.stage, group);
         hopper::wait_earlier_products();
         if (lane == 0) hopper::arrive(memory.empty(before));
       }
@@ -202,9 +188,9 @@ struct slab_kernel {
   }
 
   // Begins the products with a slab.
-  __device__ __forceinline__ static void multiply(sums& of_step, const buffers& memory, int slab,
-                                                  int stage, int group) {
-    const shared_address rows = memory.rows(slab, stage) + group * (group_rows * row_bytes);
+  __device__ __forceinline__ static void multiply(sums& of_step, const buffers& memory, int stage,
+                                                  int group) {
+    const shared_address rows = memory.rows(stage) + group * (group_rows * row_bytes);
     const shared_address columns = memory.columns(stage);
     hopper::begin_products();
 #pragma unroll
@@ -216,50 +202,36 @@ struct slab_kernel {
   }
 };
 
-template <output wanted, simt::product factors, product_body body>
+template <output wanted, simt::product factors>
 status launch(const executor& where, const filter_args& args, int splits) {
-  using kernel = slab_kernel<wanted, factors, body>;
+  using kernel = slab_kernel<wanted, factors>;
   return simt::launch<kernel, simt::launched_on::cuda>(
       where,
-      {std::int64_t{args.query_tiles} * splits, kernel::max_threads,
-       kernel::buffers::bytes(kernel::buffers::divide(args))},
+      {std::int64_t{args.query_tiles} * splits, kernel::max_threads, kernel::buffers::bytes(args)},
       args);
 }
 
-template <simt::product factors, product_body body>
+template <simt::product factors>
 status launch(const executor& where, output wanted, const filter_args& args, int splits) {
-  return wanted == output::maxima ? launch<output::maxima, factors, body>(where, args, splits)
-                                  : launch<output::scored, factors, body>(where, args, splits);
-}
-
-template <product_body body>
-status launch(const executor& where, output wanted, const filter_args& args, int splits) {
-  if (simt::of_bytes(args.factors)) {
-    return launch<simt::product::int8, body>(where, wanted, args, splits);
-  }
-  if (args.factors == simt::product::bfloat16) {
-    return launch<simt::product::bfloat16, body>(where, wanted, args, splits);
-  }
-  return launch<simt::product::float16, body>(where, wanted, args, splits);
+  return wanted == output::maxima ? launch<output::maxima, factors>(where, args, splits)
+                                  : launch<output::scored, factors>(where, args, splits);
 }
 
 }  // namespace
 
-status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits,
-                       product_body body) {
+status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits) {
   const std::string reason = why_not_by_slabs(*where.device);
   if (!reason.empty()) return {status_code::unsupported, reason};
   if ((wanted != output::maxima && wanted != output::scored) || args.allowed.each()) {
     return {status_code::unsupported, "wgmma by slabs has survivors and maxima of all vectors"};
   }
-  switch (body) {
-    case product_body::wgmma_slabs:
-      return launch<product_body::wgmma_slabs>(where, wanted, args, splits);
-    case product_body::wgmma_stay:
-      return launch<product_body::wgmma_stay>(where, wanted, args, splits);
-    default:
-      return {status_code::unsupported, "no body by slabs"};
+  if (simt::of_bytes(args.factors)) {
+    return launch<simt::product::int8>(where, wanted, args, splits);
   }
+  if (args.factors == simt::product::bfloat16) {
+    return launch<simt::product::bfloat16>(where, wanted, args, splits);
+  }
+  return launch<simt::product::float16>(where, wanted, args, splits);
 }
 
 }  // namespace kselect::search::fused

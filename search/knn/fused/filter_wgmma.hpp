@@ -13,9 +13,8 @@ namespace kselect::search::fused {
 // most_slabs_of_wgmma slabs.
 status filter_by_wgmma(const executor& where, output wanted, const filter_args& args, int splits);
 
-// The same by a body for which by_slabs() is true, for output::scored without filters of each query
-// and for maxima.
-status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits,
-                       product_body body);
+// The same by product_body::wgmma_slabs, for output::scored without filters of each query and for
+// maxima.
+status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits);
 
 }  // namespace kselect::search::fused

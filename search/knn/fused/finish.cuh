@@ -24,11 +24,10 @@
 #include <cstddef>
 #include <limits>
 
-#include "kernels/bitonic.cuh"
 #include "kselect/order.hpp"
 #include "kselect/simt/launch.hpp"
 #include "search/knn/fused/bounds.cuh"
-#include "search/knn/fused/images.cuh"
+#include "search/knn/fused/survivor_distances.cuh"
 #include "search/knn/fused/survivors.cuh"
 
 namespace kselect::search::fused {
@@ -118,7 +117,7 @@ struct finish_kernel_of {
     const memory here = memory_of(simt, a);
     shared.clear(simt);
     const image_row x = image_of(simt, a.queries, at.query);
-    place_image(simt, a, x, here.image);
+    here.image.place(simt, x);
     simt.sync_block();
     collect(simt, shared, a.first, at.row, at.threshold, here.all);
     collect(simt, shared, a.second, at.row, at.threshold, here.all);
@@ -156,7 +155,7 @@ struct finish_kernel_of {
   // What lies in dynamic shared memory.
   struct memory {
     distances list;
-    double* image;  // the query's
+    query_image image;
     scored_list all;
   };
   template <class Simt>
@@ -164,8 +163,9 @@ struct finish_kernel_of {
     const std::uint32_t most = most_measured(a.room);
     memory here{};
     here.list.keys = static_cast<std::uint64_t*>(simt.dynamic_shared());
-    here.image = reinterpret_cast<double*>(here.list.keys + most);
-    here.list.positions = reinterpret_cast<kernels::position*>(here.image + a.queries.dimension);
+    here.image = {reinterpret_cast<double*>(here.list.keys + most), a.queries.dimension};
+    here.list.positions =
+        reinterpret_cast<kernels::position*>(here.image.components + a.queries.dimension);
     here.all = {here.list.positions + most,
                 reinterpret_cast<float*>(here.list.positions + most + a.room), a.room};
     return here;
@@ -215,13 +215,10 @@ struct finish_kernel_of {
     const std::uint32_t most = most_measured(a.room);
     const std::uint32_t count = shared.measured < most ? shared.measured : most;
     if (count == before) return count;
-    measure(simt, a, x, here, before, count);
-    const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
-    for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
-         i += static_cast<std::uint32_t>(simt.threads())) {
-      here.list.set(i, kernels::padding<std::uint64_t, true>());
-    }
-    kernels::network_on(simt, here.list, size).sort_runs(size);
+    survivor_distances<products, Simt>(simt, a.corpus, x, here.image)
+        .measure(here.list.positions, here.list.keys, before, count,
+                 [](double distance) { return key_of(distance); });
+    order_survivors(simt, here.list, count);
     return count;
   }
 
@@ -242,71 +239,6 @@ struct finish_kernel_of {
   template <class Simt>
   KSELECT_HD static double offset_of(Simt& simt, const args& a, std::int64_t row) {
     return a.offsets.data == nullptr ? 0 : simt.load(a.offsets, row);
-  }
-
-  // The query's image in float64.
-  template <class Simt>
-  KSELECT_HD static void place_image(Simt& simt, const args& a, const image_row& x, double* image) {
-    for (std::int64_t c = simt.thread(); c < a.queries.dimension; c += simt.threads()) {
-      image[c] = component(x, simt.load(x.raw, c));
-    }
-  }
-
-  // A warp measures several survivors at a time, so that their loads overlap. The sums are those of
-  // share_of_difference, or of share_of_product, bit for bit.
-  static constexpr int at_once = 4;
-  template <class Simt>
-  KSELECT_HD static void measure(Simt& simt, const args& a, const image_row& x, const memory& here,
-                                 std::uint32_t from, std::uint32_t count) {
-    const distances& list = here.list;
-    const auto step = static_cast<std::uint32_t>(simt.warps() * at_once);
-    for (auto first = from + static_cast<std::uint32_t>(simt.warp() * at_once); first < count;
-         first += step) {
-      image_row y[at_once];
-      double sums[at_once] = {};
-      KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
-        const std::uint32_t place = first + i < count ? first + i : count - 1;
-        y[i] = image_of(simt, a.corpus, list.positions[place]);
-      }
-      if (a.corpus.dimension % 4 == 0) {
-        add_shares<4>(simt, a, here.image, y, sums);
-      } else {
-        add_shares<1>(simt, a, here.image, y, sums);
-      }
-      KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
-        const double sum = warp_sum(simt, sums[i]);
-        const double distance =
-            products ? ranked_product(sum) : ranked(sum, a.corpus.unit(), x, y[i]);
-        if (simt.lane() == 0 && first + i < count) {
-          list.keys[first + i] = key_of(distance);
-        }
-      }
-    }
-  }
-  // The lane's shares of several squared differences, or products, by vectors of N components.
-  template <int N, class Simt>
-  KSELECT_HD static void add_shares(Simt& simt, const args& a, const double* image,
-                                    const image_row (&y)[at_once], double (&sums)[at_once]) {
-    const bool unit = a.corpus.unit();
-    for (std::int64_t c = simt.lane(); c < a.corpus.dimension / N; c += simt::warp_size) {
-      simt::vec<float, N> parts[at_once];
-      KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
-        parts[i] = simt.load(simt::as_vec<N>(y[i].raw), c);
-      }
-      KSELECT_UNROLL for (int e = 0; e < N; ++e) {
-        const double of_x = image[N * c + e];
-        KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
-          double of_y = parts[i][e];
-          if constexpr (products) {
-            sums[i] = std::fma(of_x, of_y, sums[i]);
-            continue;
-          }
-          if (unit) of_y = component(y[i], parts[i][e]);
-          const double d = of_x - of_y;
-          sums[i] = std::fma(d, d, sums[i]);
-        }
-      }
-    }
   }
 
   // How far a neighbour may be: as the k-th survivor, or as a k-th that is known. +inf: any.

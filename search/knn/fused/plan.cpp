@@ -25,11 +25,12 @@ constexpr std::int64_t longest = 4096;        // dimension
 // How many times as many survivors as expected a row may have. They vary as the sum of r
 // exponential variables does, with r the threshold's rank: one row in 10^6 to 10^7 has more, and is
 // done again. r survivors of so many, m = multiple * r, are as unlikely as a Poisson variable of
-// mean m below r, 4.2 deviations away: m - 4.2 sqrt(m) = r.
+// mean m below r, 4.2 deviations away: m - 4.2 sqrt(m) = r. At least three times as many: the rank
+// of maxima is less certain than that of scores.
 double most_for_each_expected(std::int64_t rank) {
   const auto r = static_cast<double>(rank);
   const double root = (4.2 + std::sqrt(4.2 * 4.2 + 4 * r)) / 2;
-  return root * root / r;
+  return std::max(3.0, root * root / r);
 }
 // Room for one part's share of a row's survivors, in whole lines of memory.
 std::int64_t room_of(double most, int parts) {
@@ -43,11 +44,11 @@ struct block_shape {
 };
 constexpr block_shape shape_of(product_body body) {
   if (body == product_body::wgmma) return {query_tiles_of_wgmma, 1};
-  return {1, by_slabs(body) ? 1 : 2};
+  return {1, body == product_body::wgmma_slabs ? 1 : 2};
 }
 // What multiplies a graph's pairs.
 constexpr product_body body_of_pairs(product_body body) {
-  return by_slabs(body) ? product_body::mma_sync : body;
+  return body == product_body::wgmma_slabs ? product_body::mma_sync : body;
 }
 
 product_body chosen_body(const search_shape& s, const device& place) {
@@ -217,7 +218,7 @@ half_plan plan_half(const search_plan& plan, const search_shape& s, const device
 
 bool half_is_faster(search_shape shape, const device& place) {
   // Pairs are by mma.sync then, and take twice the time of each.
-  if (by_slabs(chosen_body(shape, place))) return false;
+  if (chosen_body(shape, place) == product_body::wgmma_slabs) return false;
   shape.half_product = true;
   const half_plan half = plan_search(shape, place).half;
   const auto slabs = static_cast<double>(slabs_of(shape.dimension, shape.factors));

@@ -24,14 +24,12 @@ namespace kselect::search::fused {
 
 // What multiplies in the filter. All bodies read the same prepared corpus and write the same lists.
 enum class product_body : std::uint8_t {
-  fastest,   // wgmma where why_not_wgmma names no reason, else mma_sync
+  fastest,   // wgmma, or else wgmma_slabs, where no reason is named against it; else mma_sync
   mma_sync,  // filter.cuh: every GPU from compute capability 8.0 on, fibers, any dimension
-  wgmma,     // filter_wgmma.cu: compute capability 9.0
-  // filter_slabs_wgmma.cu: compute capability 9.0, any dimension, all factors. On trial: only where
-  // they are asked for. Scores of a few tiles, a graph's pairs and filters of each query are by
-  // mma_sync then.
-  wgmma_slabs,  // queries pass beside the corpus
-  wgmma_stay    // as many slabs of queries as there is room for stay in shared memory
+  wgmma,     // filter_wgmma.cu: compute capability 9.0, float16, up to 128 components
+  // filter_slabs_wgmma.cu: compute capability 9.0, any dimension, all factors. Scores of a few
+  // tiles, a graph's pairs and filters of each query are by mma_sync then.
+  wgmma_slabs
 };
 
 // A block of the wgmma body multiplies so many tiles of queries with a tile of the corpus.
@@ -40,10 +38,10 @@ inline constexpr int most_slabs_of_wgmma = 2;
 // Why a pass over vectors of so many slabs cannot be done by wgmma there; empty if it can.
 std::string why_not_wgmma(const device& place, std::int64_t slabs);
 
-// The bodies of filter_slabs_wgmma.cu.
-constexpr bool by_slabs(product_body body) { return body >= product_body::wgmma_slabs; }
-// A block of theirs multiplies one tile of queries with so many of the corpus at once; 1 of others.
-constexpr int tiles_together(product_body body) { return by_slabs(body) ? 2 : 1; }
+// A block by slabs multiplies one tile of queries with so many of the corpus at once; 1 of others.
+constexpr int tiles_together(product_body body) {
+  return body == product_body::wgmma_slabs ? 2 : 1;
+}
 std::string why_not_by_slabs(const device& place);
 
 struct search_shape {
@@ -54,7 +52,7 @@ struct search_shape {
   std::int64_t bytes = 0;       // the most memory of the search (memory_plan.hpp); 0: unbounded
   bool wgmma_is_built = false;  // whether this program has the wgmma body
   bool each = false;            // queries differ in what they leave out
-  simt::product factors = simt::product::float16;  // all others are multiplied by mma_sync
+  simt::product factors = simt::product::float16;
   // The queries are all vectors of the corpus, and each pair is to be multiplied once.
   bool half_product = false;
   int shares = 1;           // searches that these pairs are dealt to
@@ -103,8 +101,8 @@ struct search_plan {
   std::int64_t columns() const;
 };
 
-// Whether products of bytes in integers take less time there than products in float16: where the
-// same body multiplies fewer slabs. wgmma multiplies float16 alone.
+// Whether products of bytes in integers take less time there than products in float16: where they
+// have fewer slabs, unless wgmma multiplies float16 alone.
 bool integers_are_faster(const search_shape& shape, const device& place);
 // Whether a graph of this shape takes less time by half of its products there. Hits of pairs take
 // longer than survivors of rows, so they must be rare.

@@ -29,11 +29,29 @@ struct nearest_kernel {
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const group<M, Simt, Job> g(simt, a.job);
-    const int own = simt.warp();
+    // Few objects are within a radius that has k, so lists hardly ever run over. Only then the
+    // group searches again, and its warps wait for each other after each part to cut long lists.
+    find(g, shared, a, false);
+    bool ran_over = false;
+    for (int q = 0; q < g.active; ++q) ran_over = ran_over || shared.found[q] > a.job.layout.room;
+    if (ran_over) {
+      simt.sync_block();  // all have read the counts
+      find(g, shared, a, true);
+    }
+    if (simt.warp() < g.active) write(g, shared, a);
+  }
+
+ private:
+  // Lists the objects within the queries' radii, or counts them if a list runs over. Lists that are
+  // cut do not.
+  template <class Simt>
+  KSELECT_HD static void find(const group<M, Simt, Job>& g, storage& shared, const args& a,
+                              bool cuts) {
+    Simt& simt = g.simt;
     begin_group(g, shared.group, [&](std::int64_t number) { return simt.load(a.radii, number); });
     if (simt.lane() == 0) {
-      shared.bound[own] = ~entry{0};
-      shared.found[own] = 0;
+      shared.bound[simt.warp()] = ~entry{0};
+      shared.found[simt.warp()] = 0;
     }
     if (simt.thread() < 3) shared.full[simt.thread()] = 0;
     simt.sync_block();
@@ -44,16 +62,16 @@ struct nearest_kernel {
           const entry e = make_entry(d, object);
           if (e > shared.bound[q]) return;
           const int place = simt.atomic_add(shared.found[q], 1);
-          g.template list<entry>(q)[place] = e;
+          if (place < a.job.layout.room) g.template list<entry>(q)[place] = e;
           simt.count(simt::counter::queue_inserts);
           if (place >= longest_list(a.k)) shared.full[part] = 1;  // no race: the same value
         },
-        [&] { part = end_part(g, shared, a.k, part); });
+        [&] {
+          if (cuts) part = end_part(g, shared, a.k, part);
+        });
     simt.sync_block();
-    if (own < g.active) write(g, shared, a);
   }
 
- private:
   // Cuts long lists. Returns the number of the next part.
   template <class Simt>
   KSELECT_HD static int end_part(const group<M, Simt, Job>& g, storage& shared, int k, int part) {

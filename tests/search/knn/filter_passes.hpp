@@ -274,8 +274,6 @@ inline const char* name_of(product_body b) {
       return "wgmma";
     case product_body::wgmma_slabs:
       return "wgmma_slabs";
-    case product_body::wgmma_stay:
-      return "wgmma_stay";
     default:
       return "mma_sync";
   }
@@ -283,8 +281,7 @@ inline const char* name_of(product_body b) {
 
 // All bodies for such vectors.
 inline std::vector<product_body> bodies_for(const tiles& of) {
-  std::vector<product_body> bodies = {product_body::mma_sync, product_body::wgmma_slabs,
-                                      product_body::wgmma_stay};
+  std::vector<product_body> bodies = {product_body::mma_sync, product_body::wgmma_slabs};
   const std::int64_t slabs = slabs_of(of.dimension, of.factors);
   if (of.factors == simt::product::float16 && slabs <= most_slabs_of_wgmma) {
     bodies.push_back(product_body::wgmma);

@@ -45,7 +45,11 @@ TEST(fused_plan, takes_wgmma_where_it_can) {
 // Where the same body multiplies fewer slabs.
 TEST(fused_plan, multiplies_bytes_in_integers_where_that_is_faster) {
   EXPECT_TRUE(integers_are_faster(shape(784), gpu(90, 132)));
-  EXPECT_FALSE(integers_are_faster(shape(128), gpu(90, 132))) << "wgmma has it";
+  EXPECT_TRUE(integers_are_faster(shape(128), gpu(90, 132)));
+  EXPECT_FALSE(integers_are_faster(shape(64), gpu(90, 132)));
+  search_shape each = shape(128);
+  each.each = true;
+  EXPECT_FALSE(integers_are_faster(each, gpu(90, 132))) << "wgmma has it, but integers by mma.sync";
   EXPECT_TRUE(integers_are_faster(shape(128), gpu(80, 108)));
   EXPECT_FALSE(integers_are_faster(shape(64), gpu(80, 108))) << "one slab either way";
   search_shape s = shape(128);
@@ -64,15 +68,14 @@ TEST(fused_plan, takes_the_body_that_is_asked_for) {
   EXPECT_TRUE(why_not_wgmma(gpu(90, 132), 2).empty());
 }
 
-// Those that multiply slab by slab do so where they are asked for, by two tiles at once.
-TEST(fused_plan, takes_wgmma_by_slabs_where_it_is_asked_for) {
+// By two tiles at once.
+TEST(fused_plan, takes_wgmma_by_slabs_for_what_registers_do_not_hold) {
   const device place = gpu(90, 132);
   EXPECT_TRUE(why_not_by_slabs(place).empty());
   EXPECT_FALSE(why_not_by_slabs(gpu(100, 132)).empty());
   for (const std::int64_t q : {100, 10'000}) {
     search_shape s = shape(960);
     s.q = q;
-    s.body = product_body::wgmma_slabs;
     const search_plan plan = plan_search(s, place);
     EXPECT_EQ(plan.body, product_body::wgmma_slabs);
     EXPECT_EQ(plan.second.part % 2, 0);

@@ -1,0 +1,158 @@
+#pragma once
+// Device code: a block measures vectors against its query in float64 (finish.cuh), and orders them.
+//
+// The query's image lies in shared memory. A lane takes four components at a time, so a component's
+// neighbours there are those that other lanes take: image c of d is at c / 4 + d / 4 * (c % 4).
+// Else a load would meet four-way bank conflicts.
+
+#include <cmath>
+
+#include "kernels/bitonic.cuh"
+#include "search/knn/fused/images.cuh"
+
+namespace kselect::search::fused {
+
+// A warp measures so many vectors at a time, so that their loads overlap.
+inline constexpr int measured_at_once = 4;
+
+struct query_image {
+  double* components;
+  std::int64_t dimension;
+
+  // Lanes take so many components at a time.
+  KSELECT_HD bool in_fours() const { return dimension % 4 == 0; }
+  template <int N>
+  KSELECT_HD double& at(std::int64_t vector, int component) const {
+    return components[vector + dimension / N * component];
+  }
+  template <class Simt>
+  KSELECT_HD void place(Simt& simt, const image_row& x) const {
+    for (std::int64_t c = simt.thread(); c < dimension; c += simt.threads()) {
+      const double of_x = component(x, simt.load(x.raw, c));
+      if (in_fours()) {
+        at<4>(c / 4, static_cast<int>(c % 4)) = of_x;
+      } else {
+        components[c] = of_x;
+      }
+    }
+  }
+};
+
+// The sums over a warp of a lane's four numbers: lanes 8 i to 8 i + 7 get that of number i. The
+// bits are those of warp_sum, which adds in the same order.
+template <class Simt>
+KSELECT_HD double four_sums(Simt& simt, const double (&of_lane)[measured_at_once]) {
+  static_assert(measured_at_once == 4);
+  const bool upper = (simt.lane() & 16) != 0, odd = (simt.lane() & 8) != 0;
+  const auto added = [&](double kept, double given, int step) {
+    return kept + simt.shfl_xor(simt::full_mask, given, step);
+  };
+  const double even_half =
+      added(upper ? of_lane[2] : of_lane[0], upper ? of_lane[0] : of_lane[2], 16);
+  const double odd_half =
+      added(upper ? of_lane[3] : of_lane[1], upper ? of_lane[1] : of_lane[3], 16);
+  double sum = added(odd ? odd_half : even_half, odd ? even_half : odd_half, 8);
+  for (int step = 4; step > 0; step /= 2) sum = added(sum, sum, step);
+  return sum;
+}
+
+// `products`: of inner products, else of squared differences.
+template <bool products, class Simt>
+class survivor_distances {
+ public:
+  KSELECT_HD survivor_distances(Simt& simt, const image_source& corpus, const image_row& x,
+                                const query_image& image)
+      : simt_(simt), corpus_(corpus), x_(x), image_(image) {}
+
+  // Writes to keys[i] the key of the distance to the vector positions[i], for `from` <= i <
+  // `count`. The sums are those of share_of_difference, or of share_of_product, bit for bit.
+  template <class Key>
+  KSELECT_HD void measure(const kernels::position* positions, std::uint64_t* keys,
+                          std::uint32_t from, std::uint32_t count, const Key& key_of) const {
+    const auto step = static_cast<std::uint32_t>(simt_.warps() * measured_at_once);
+    for (auto first = from + static_cast<std::uint32_t>(simt_.warp() * measured_at_once);
+         first < count; first += step) {
+      image_row y[measured_at_once];
+      double shares[measured_at_once] = {};
+      KSELECT_UNROLL for (int i = 0; i < measured_at_once; ++i) {
+        const std::uint32_t place = first + i < count ? first + i : count - 1;
+        y[i] = image_of(simt_, corpus_, positions[place]);
+      }
+      if (image_.in_fours()) {
+        add_shares<4>(y, shares);
+      } else {
+        add_shares<1>(y, shares);
+      }
+      const double sum = four_sums(simt_, shares);
+      const std::uint32_t own = first + static_cast<std::uint32_t>(simt_.lane() / 8);
+      if (simt_.lane() % 8 == 0 && own < count) {
+        keys[own] = key_of(products ? ranked_product(sum) : of_own(sum, positions[own]));
+      }
+    }
+  }
+
+ private:
+  KSELECT_HD double of_own(double sum, kernels::position vector) const {
+    return ranked(sum, corpus_.unit(), x_, image_of(simt_, corpus_, vector));
+  }
+
+  // The lane's shares of several squared differences, or products, by vectors of N components.
+  template <int N>
+  KSELECT_HD void add_shares(const image_row (&y)[measured_at_once],
+                             double (&sums)[measured_at_once]) const {
+    const bool unit = corpus_.unit();
+    for (std::int64_t c = simt_.lane(); c < corpus_.dimension / N; c += simt::warp_size) {
+      simt::vec<float, N> parts[measured_at_once];
+      KSELECT_UNROLL for (int i = 0; i < measured_at_once; ++i) {
+        parts[i] = simt_.load(simt::as_vec<N>(y[i].raw), c);
+      }
+      KSELECT_UNROLL for (int e = 0; e < N; ++e) {
+        const double of_x = image_.template at<N>(c, e);
+        KSELECT_UNROLL for (int i = 0; i < measured_at_once; ++i) {
+          double of_y = parts[i][e];
+          if constexpr (products) {
+            sums[i] = std::fma(of_x, of_y, sums[i]);
+            continue;
+          }
+          if (unit) of_y = component(y[i], parts[i][e]);
+          const double d = of_x - of_y;
+          sums[i] = std::fma(d, d, sums[i]);
+        }
+      }
+    }
+  }
+
+  Simt& simt_;
+  const image_source& corpus_;
+  const image_row& x_;
+  const query_image& image_;
+};
+
+// Orders `count` items by key, then position. Begins and ends with a barrier. `list` has room for
+// the next power of two. No two items are equal.
+template <class Simt, class List>
+KSELECT_HD void order_survivors(Simt& simt, const List& list, std::uint32_t count) {
+  if (count > static_cast<std::uint32_t>(simt.threads())) {
+    const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
+    for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
+         i += static_cast<std::uint32_t>(simt.threads())) {
+      list.set(i, kernels::padding<std::uint64_t, true>());
+    }
+    kernels::network_on(simt, list, size).sort_runs(size);
+    return;
+  }
+  // Each thread has one item, and counts those before it: two barriers instead of dozens.
+  simt.sync_block();
+  const auto own = static_cast<std::uint32_t>(simt.thread());
+  const auto item = list.get(own < count ? own : 0);
+  kernels::position before = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t key = list.keys[i];
+    if (key < item.key || (key == item.key && list.positions[i] < item.at)) ++before;
+  }
+  simt.sync_block();
+  if (own < count) list.set(before, item);
+  simt.sync_block();
+}
+
+}  // namespace kselect::search::fused
