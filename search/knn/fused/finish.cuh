@@ -208,7 +208,7 @@ struct finish_kernel_of {
   // Measures what was appended after the first `before`, and orders all. Returns how many there
   // are.
   template <class Simt>
-  KSELECT_HD static std::uint32_t measure_from(Simt& simt, const storage& shared, const args& a,
+  KSELECT_HD static std::uint32_t measure_from(Simt& simt, storage& shared, const args& a,
                                                const image_row& x, const memory& here,
                                                std::uint32_t before) {
     simt.sync_block();
@@ -218,7 +218,7 @@ struct finish_kernel_of {
     survivor_distances<products, Simt>(simt, a.corpus, x, here.image)
         .measure(here.list.positions, here.list.keys, before, count,
                  [](double distance) { return key_of(distance); });
-    order_survivors(simt, here.list, count);
+    order_survivors(simt, here.list, count, shared.tied);
     return count;
   }
 

@@ -51,6 +51,14 @@ struct batch_memory {
   device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
 };
 
+// What a few queries that are done again take: at most those of a tile.
+struct again_memory {
+  again_memory(backend& place, const pass_plan& pass, std::int64_t slabs)
+      : batch(place, tile_rows, slabs, tile_rows), lists(place, pass, tile_rows) {}
+  batch_memory batch;
+  list_memory lists;
+};
+
 // What a graph by half of the products has of every position (half.cuh), and of every position in
 // the order of limits (half_order.cuh).
 struct half_memory {
@@ -164,6 +172,7 @@ struct fused_search::memory {
   device_buffer offsets;
   std::optional<batch_memory> batch;
   std::optional<list_memory> first, second;
+  std::optional<again_memory> again;  // once a query was done again
   std::optional<half_memory> half;
   device_buffer starts;  // of a search whose queries all leave the same out
   device_buffer matrix;

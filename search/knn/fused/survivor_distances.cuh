@@ -5,8 +5,6 @@
 // neighbours there are those that other lanes take: image c of d is at c / 4 + d / 4 * (c % 4).
 // Else a load would meet four-way bank conflicts.
 
-#include <cmath>
-
 #include "kernels/bitonic.cuh"
 #include "search/knn/fused/images.cuh"
 
@@ -128,10 +126,39 @@ class survivor_distances {
   const query_image& image_;
 };
 
-// Orders `count` items by key, then position. Begins and ends with a barrier. `list` has room for
-// the next power of two. No two items are equal.
+// Each thread has one item, and counts those before it: a few barriers instead of dozens.
 template <class Simt, class List>
-KSELECT_HD void order_survivors(Simt& simt, const List& list, std::uint32_t count) {
+KSELECT_HD void order_by_counting(Simt& simt, const List& list, std::uint32_t count,
+                                  std::uint32_t& tied) {
+  if (simt.thread() == 0) tied = 0;
+  simt.sync_block();
+  const auto own = static_cast<std::uint32_t>(simt.thread());
+  const bool has = own < count;
+  const auto item = list.get(has ? own : 0);
+  kernels::position before = 0;
+  for (std::uint32_t i = 0; i < count; ++i) before += list.keys[i] < item.key ? 1 : 0;
+  simt.sync_block();
+  if (has) list.set(before, item);
+  simt.sync_block();
+  // Equal distances went to the same place, where but one of them is found.
+  if (has && list.positions[before] != item.at) simt.atomic_max(tied, 1);
+  simt.sync_block();
+  if (tied == 0) return;
+  if (has) list.set(own, item);
+  simt.sync_block();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    before += list.keys[i] == item.key && list.positions[i] < item.at ? 1 : 0;
+  }
+  simt.sync_block();
+  if (has) list.set(before, item);
+  simt.sync_block();
+}
+
+// Orders `count` items by key, then position. Begins and ends with a barrier. `list` has room for
+// the next power of two, `tied` is shared. No two items are equal.
+template <class Simt, class List>
+KSELECT_HD void order_survivors(Simt& simt, const List& list, std::uint32_t count,
+                                std::uint32_t& tied) {
   if (count > static_cast<std::uint32_t>(simt.threads())) {
     const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
     for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
@@ -141,18 +168,7 @@ KSELECT_HD void order_survivors(Simt& simt, const List& list, std::uint32_t coun
     kernels::network_on(simt, list, size).sort_runs(size);
     return;
   }
-  // Each thread has one item, and counts those before it: two barriers instead of dozens.
-  simt.sync_block();
-  const auto own = static_cast<std::uint32_t>(simt.thread());
-  const auto item = list.get(own < count ? own : 0);
-  kernels::position before = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint64_t key = list.keys[i];
-    if (key < item.key || (key == item.key && list.positions[i] < item.at)) ++before;
-  }
-  simt.sync_block();
-  if (own < count) list.set(before, item);
-  simt.sync_block();
+  order_by_counting(simt, list, count, tied);
 }
 
 }  // namespace kselect::search::fused

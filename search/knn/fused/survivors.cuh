@@ -23,6 +23,7 @@ struct gathered {
   std::uint32_t lost;      // 1: a list ran over
   std::uint32_t best;      // order key of the best score
   std::uint32_t last_bin;  // of the survivors that are measured first
+  std::uint32_t tied;      // 1: some have the same distance (order_survivors)
   std::uint32_t bins[score_bins];
 
   template <class Simt>
@@ -105,8 +106,8 @@ struct best_scores {
   KSELECT_HD bool has(float score) const { return all() || bin(score) <= last; }
 };
 
-// The bin up to which there are `wanted` survivors. One warp calls it. (racecheck warns of last_bin:
-// the compiler loads it beside the first bins, and nobody uses what it loads.)
+// The bin up to which there are `wanted` survivors. One warp calls it. (racecheck warns of
+// last_bin: the compiler loads it beside the first bins, and nobody uses what it loads.)
 template <class Simt>
 KSELECT_HD void find_last_bin(Simt& simt, gathered& shared, std::uint32_t wanted) {
   constexpr int own = score_bins / simt::warp_size;

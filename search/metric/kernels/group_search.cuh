@@ -29,47 +29,71 @@ struct nearest_kernel {
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const group<M, Simt, Job> g(simt, a.job);
-    // Few objects are within a radius that has k, so lists hardly ever run over. Only then the
-    // group searches again, and its warps wait for each other after each part to cut long lists.
-    find(g, shared, a, false);
-    bool ran_over = false;
-    for (int q = 0; q < g.active; ++q) ran_over = ran_over || shared.found[q] > a.job.layout.room;
-    if (ran_over) {
+    begin_group(g, shared.group, [&](std::int64_t number) { return simt.load(a.radii, number); });
+    if (simt.lane() == 0) shared.bound[simt.warp()] = ~entry{0};
+    // Mostly few more than k objects are within the first radius. A list that runs over gives a
+    // radius that has far fewer, and the group begins again. In the last turn the warps wait for
+    // each other after each part and cut long lists, which ends with any objects.
+    constexpr int turns = 4;
+    for (int turn = 0; turn < turns; ++turn) {
+      find(g, shared, a, turn == turns - 1);
+      if (!any_ran_over(g, shared, a)) break;
       simt.sync_block();  // all have read the counts
-      find(g, shared, a, true);
+      if (simt.warp() < g.active) narrow(g, shared, a);
     }
     if (simt.warp() < g.active) write(g, shared, a);
   }
 
  private:
-  // Lists the objects within the queries' radii, or counts them if a list runs over. Lists that are
-  // cut do not.
+  // Lists the objects within the queries' radii and bounds. Without cuts it ends soon after a list
+  // ran over.
   template <class Simt>
   KSELECT_HD static void find(const group<M, Simt, Job>& g, storage& shared, const args& a,
                               bool cuts) {
     Simt& simt = g.simt;
-    begin_group(g, shared.group, [&](std::int64_t number) { return simt.load(a.radii, number); });
-    if (simt.lane() == 0) {
-      shared.bound[simt.warp()] = ~entry{0};
-      shared.found[simt.warp()] = 0;
-    }
+    begin_search(g, shared.group);
+    if (simt.lane() == 0) shared.found[simt.warp()] = 0;
     if (simt.thread() < 3) shared.full[simt.thread()] = 0;
     simt.sync_block();
     int part = 0;
+    const int room = a.job.layout.room, enough = cuts ? longest_list(a.k) : room;
     search_group(
         g, shared.group,
         [&](int q, float d, std::int64_t object) {
           const entry e = make_entry(d, object);
           if (e > shared.bound[q]) return;
           const int place = simt.atomic_add(shared.found[q], 1);
-          if (place < a.job.layout.room) g.template list<entry>(q)[place] = e;
+          if (place < room) g.template list<entry>(q)[place] = e;
           simt.count(simt::counter::queue_inserts);
-          if (place >= longest_list(a.k)) shared.full[part] = 1;  // no race: the same value
+          if (place >= enough) shared.full[part] = 1;  // no race: the same value
         },
         [&] {
-          if (cuts) part = end_part(g, shared, a.k, part);
+          if (!cuts) return shared.full[0] == 0;  // a warp that hears of it late does more, no harm
+          part = end_part(g, shared, a.k, part);
+          return true;
         });
     simt.sync_block();
+  }
+
+  template <class Simt>
+  KSELECT_HD static bool any_ran_over(const group<M, Simt, Job>& g, const storage& shared,
+                                      const args& a) {
+    bool any = false;
+    for (int q = 0; q < g.active; ++q) any = any || shared.found[q] > a.job.layout.room;
+    return any;
+  }
+  // Takes the k-th least entry of a list that ran over as the bound of the warp's own query.
+  template <class Simt>
+  KSELECT_HD static void narrow(const group<M, Simt, Job>& g, storage& shared, const args& a) {
+    Simt& simt = g.simt;
+    const int own = simt.warp();
+    if (shared.found[own] <= a.job.layout.room) return;
+    simt.sync_warp(simt::full_mask);
+    if (simt.lane() == 0) shared.found[own] = a.job.layout.room;
+    simt.sync_warp(simt::full_mask);
+    cut(g, shared, a.k);
+    const float radius = distance_of(shared.bound[own]);
+    if (simt.lane() == 0 && radius < shared.group.radius[own]) shared.group.radius[own] = radius;
   }
 
   // Cuts long lists. Returns the number of the next part.
@@ -153,6 +177,7 @@ struct within_group_kernel {
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const group<M, Simt, Job> g(simt, a.job);
     begin_group(g, shared.group, [&](std::int64_t) { return a.radius; });
+    begin_search(g, shared.group);
     simt.sync_block();
     search_group(
         g, shared.group,
@@ -162,7 +187,7 @@ struct within_group_kernel {
           simt.store(a.hit_queries, place, simt.load(a.job.order, g.first + q));
           simt.store(a.hits, place, make_entry(d, object));
         },
-        [] {});
+        [] { return true; });
   }
 };
 

@@ -149,7 +149,7 @@ KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage
 
 // Calls f(q, distance, object) in one thread for each object that is at most the radius of query q
 // of the group away. All threads call round() after each part of the search; a thread calls f at
-// most once for each query in a part.
+// most once for each query in a part. A warp that hears false from round() leaves out the rest.
 template <class M, class Simt, class F, class Round>
 KSELECT_HD void search_group(const group<M, Simt>& g, group_storage& shared, const F& f,
                              const Round& round) {
@@ -173,7 +173,7 @@ KSELECT_HD void search_group(const group<M, Simt>& g, group_storage& shared, con
         measure_all(g, g.job.walk.members, i, shared.radius, mask,
                     [&](int q, float d) { f(q, d, simt.load(g.job.walk.member_numbers, i)); });
       }
-      round();
+      if (!round()) return;
     }
   }
 }
@@ -246,9 +246,14 @@ KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage& shared,
     if (simt.thread() != 0) continue;
     shared.number[q] = static_cast<std::uint32_t>(number);
     shared.radius[q] = radius(number);
-    shared.last[q] = 0x7fffffff;
   }
-  if (simt.thread() == 0) shared.listed = 0;
+}
+// Before each search_group(), after a barrier and before another.
+template <class M, class Simt, class Job>
+KSELECT_HD void begin_search(const group<M, Simt, Job>& g, group_storage& shared) {
+  const int thread = g.simt.thread();
+  if (thread < g.active) shared.last[thread] = 0x7fffffff;
+  if (thread == 0) shared.listed = 0;
 }
 
 }  // namespace kselect::search::metric_space

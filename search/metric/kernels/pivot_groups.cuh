@@ -148,7 +148,7 @@ KSELECT_HD void search_group(const group<M, Simt, pivot_group_job<M>>& g, group_
       measure_all(g, g.job.walk.objects, i, shared.radius, mask,
                   [&](int q, float d) { f(q, d, simt.load(g.job.walk.numbers, i)); });
     }
-    round();
+    if (!round()) return;
   }
 }
 

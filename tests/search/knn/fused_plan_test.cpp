@@ -30,7 +30,10 @@ product_body body_of(const search_shape& s, const device& place) {
 TEST(fused_plan, takes_wgmma_where_it_can) {
   EXPECT_EQ(body_of(shape(128), gpu(90, 132)), product_body::wgmma);
   EXPECT_EQ(body_of(shape(1), gpu(90, 132)), product_body::wgmma);
-  EXPECT_EQ(body_of(shape(129), gpu(90, 132)), product_body::mma_sync);
+  EXPECT_EQ(body_of(shape(129), gpu(90, 132)), product_body::wgmma_slabs);
+  search_shape each = shape(129);
+  each.each = true;
+  EXPECT_EQ(body_of(each, gpu(90, 132)), product_body::mma_sync);
   for (const int other : {80, 86, 89, 100, 120}) {
     EXPECT_EQ(body_of(shape(128), gpu(other, 132)), product_body::mma_sync) << other;
   }
@@ -42,7 +45,7 @@ TEST(fused_plan, takes_wgmma_where_it_can) {
   EXPECT_EQ(body_of(without, gpu(90, 132)), product_body::mma_sync);
 }
 
-// Where the same body multiplies fewer slabs.
+// Where they have fewer slabs.
 TEST(fused_plan, multiplies_bytes_in_integers_where_that_is_faster) {
   EXPECT_TRUE(integers_are_faster(shape(784), gpu(90, 132)));
   EXPECT_TRUE(integers_are_faster(shape(128), gpu(90, 132)));
@@ -54,7 +57,7 @@ TEST(fused_plan, multiplies_bytes_in_integers_where_that_is_faster) {
   EXPECT_FALSE(integers_are_faster(shape(64), gpu(80, 108))) << "one slab either way";
   search_shape s = shape(128);
   s.factors = simt::product::bfloat16;
-  EXPECT_EQ(body_of(s, gpu(90, 132)), product_body::mma_sync);
+  EXPECT_EQ(body_of(s, gpu(90, 132)), product_body::wgmma_slabs);
 }
 
 TEST(fused_plan, takes_the_body_that_is_asked_for) {
