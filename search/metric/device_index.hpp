@@ -14,8 +14,12 @@ namespace kselect::search::metric_space {
 
 // For each pivot the `count` nearest other objects, at most all of them, in any order.
 std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count);
-// All objects by their nearest pivot, then by the distance to it.
-std::vector<std::int64_t> by_nearest_pivot(const pivot_table& table);
+// All objects by their nearest pivot, then by the distance to it, and where those of each pivot
+// begin, [pivots + 1].
+struct pivot_cells {
+  std::vector<std::int64_t> order, starts;
+};
+pivot_cells by_nearest_pivot(const pivot_table& table);
 
 template <metric M>
 class device_index {
@@ -65,6 +69,7 @@ class device_index {
     walk.objects = by_pivot_->view;
     walk.table = sorted_table_.view();
     walk.numbers = first_numbers_.view();
+    walk.cells = starts_.view();
     return f(around_pivots(), walk, near_size_ + 1);
   }
 
@@ -136,7 +141,8 @@ class device_index {
         std::min(n - 1, std::clamp(2 * n / std::max<std::int64_t>(pivots, 1), fewest, most));
     if (near_size_ < 1 || pivots == 0) return;
     near_.emplace(place, objects.gather(nearest_to_pivots(table, near_size_)));
-    const std::vector<std::int64_t> order = by_nearest_pivot(table);
+    const auto [order, starts] = by_nearest_pivot(table);
+    starts_ = {place, std::span<const std::uint32_t>(narrowed(starts))};
     by_pivot_.emplace(place, objects.gather(order));
     first_numbers_ = {place, std::span<const std::uint32_t>(narrowed(order))};
     std::vector<float> sorted(table.distances.size());
@@ -162,7 +168,7 @@ class device_index {
       by_pivot_;  // for groups: all objects again, in by_nearest_pivot's order
   device_array<float> floats_, sorted_table_;  // radii, or the table; the table in that order
   device_array<std::uint32_t> first_numbers_, second_numbers_;
-  device_array<std::uint32_t> starts_;  // of clusters of a fixed radius
+  device_array<std::uint32_t> starts_;  // of clusters of a fixed radius, or of pivots' objects
 };
 
 }  // namespace kselect::search::metric_space

@@ -214,7 +214,7 @@ std::int64_t resident_blocks(const device& where, int threads, std::int64_t piec
   return std::clamp<std::int64_t>(pieces, 1, simt::resident_blocks(where, threads));
 }
 
-std::vector<std::int64_t> by_nearest_pivot(const pivot_table& table) {
+pivot_cells by_nearest_pivot(const pivot_table& table) {
   const std::size_t pivots = table.pivots.size(), n = table.distances.size() / pivots;
   struct place {
     std::size_t pivot;
@@ -228,11 +228,14 @@ std::vector<std::int64_t> by_nearest_pivot(const pivot_table& table) {
       if (distance < places[i].distance) places[i] = {p, distance};
     }
   }
-  std::vector<std::int64_t> order(n);
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::ranges::stable_sort(order, std::ranges::less{},
+  pivot_cells cells{.order = std::vector<std::int64_t>(n),
+                    .starts = std::vector<std::int64_t>(pivots + 1)};
+  std::iota(cells.order.begin(), cells.order.end(), std::int64_t{0});
+  std::ranges::stable_sort(cells.order, std::ranges::less{},
                            [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; });
-  return order;
+  for (const place& of : places) ++cells.starts[of.pivot + 1];
+  std::partial_sum(cells.starts.begin(), cells.starts.end(), cells.starts.begin());
+  return cells;
 }
 
 std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count) {

@@ -218,7 +218,7 @@ struct finish_kernel_of {
     survivor_distances<products, Simt>(simt, a.corpus, x, here.image)
         .measure(here.list.positions, here.list.keys, before, count,
                  [](double distance) { return key_of(distance); });
-    order_survivors(simt, here.list, count, shared.tied);
+    order_survivors(simt, here.list, count, shared.ranks);
     return count;
   }
 

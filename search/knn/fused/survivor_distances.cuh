@@ -126,39 +126,36 @@ class survivor_distances {
   const query_image& image_;
 };
 
-// Each thread has one item, and counts those before it: a few barriers instead of dozens.
+// Each thread has one item, and counts those before it: a few barriers instead of dozens. The sum
+// of the counts tells whether two distances are equal.
 template <class Simt, class List>
 KSELECT_HD void order_by_counting(Simt& simt, const List& list, std::uint32_t count,
-                                  std::uint32_t& tied) {
-  if (simt.thread() == 0) tied = 0;
+                                  std::uint32_t& sum) {
+  if (simt.thread() == 0) sum = 0;
   simt.sync_block();
   const auto own = static_cast<std::uint32_t>(simt.thread());
   const bool has = own < count;
   const auto item = list.get(has ? own : 0);
   kernels::position before = 0;
   for (std::uint32_t i = 0; i < count; ++i) before += list.keys[i] < item.key ? 1 : 0;
+  const std::uint32_t of_warp = simt.reduce_add(simt::full_mask, has ? before : 0);
+  if (simt.lane() == 0) simt.atomic_add(sum, of_warp);
   simt.sync_block();
-  if (has) list.set(before, item);
-  simt.sync_block();
-  // Equal distances went to the same place, where but one of them is found.
-  if (has && list.positions[before] != item.at) simt.atomic_max(tied, 1);
-  simt.sync_block();
-  if (tied == 0) return;
-  if (has) list.set(own, item);
-  simt.sync_block();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    before += list.keys[i] == item.key && list.positions[i] < item.at ? 1 : 0;
+  if (sum != count * (count - 1) / 2) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      before += list.keys[i] == item.key && list.positions[i] < item.at ? 1 : 0;
+    }
+    simt.sync_block();
   }
-  simt.sync_block();
   if (has) list.set(before, item);
   simt.sync_block();
 }
 
 // Orders `count` items by key, then position. Begins and ends with a barrier. `list` has room for
-// the next power of two, `tied` is shared. No two items are equal.
+// the next power of two, `sum` is shared. No two items are equal.
 template <class Simt, class List>
 KSELECT_HD void order_survivors(Simt& simt, const List& list, std::uint32_t count,
-                                std::uint32_t& tied) {
+                                std::uint32_t& sum) {
   if (count > static_cast<std::uint32_t>(simt.threads())) {
     const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
     for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
@@ -168,7 +165,7 @@ KSELECT_HD void order_survivors(Simt& simt, const List& list, std::uint32_t coun
     kernels::network_on(simt, list, size).sort_runs(size);
     return;
   }
-  order_by_counting(simt, list, count, tied);
+  order_by_counting(simt, list, count, sum);
 }
 
 }  // namespace kselect::search::fused

@@ -23,7 +23,7 @@ struct gathered {
   std::uint32_t lost;      // 1: a list ran over
   std::uint32_t best;      // order key of the best score
   std::uint32_t last_bin;  // of the survivors that are measured first
-  std::uint32_t tied;      // 1: some have the same distance (order_survivors)
+  std::uint32_t ranks;     // their sum (order_survivors)
   std::uint32_t bins[score_bins];
 
   template <class Simt>

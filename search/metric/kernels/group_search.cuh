@@ -68,7 +68,9 @@ struct nearest_kernel {
           if (place >= enough) shared.full[part] = 1;  // no race: the same value
         },
         [&] {
-          if (!cuts) return shared.full[0] == 0;  // a warp that hears of it late does more, no harm
+          // A warp that hears of it late does more, no harm; but all of its lanes must hear the
+          // same.
+          if (!cuts) return simt.ballot(simt::full_mask, shared.full[0] != 0) == 0;
           part = end_part(g, shared, a.k, part);
           return true;
         });

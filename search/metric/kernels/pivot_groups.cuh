@@ -80,6 +80,24 @@ class pivot_tests {
         price_(tests_of_distance<M>(g.job.walk.objects)),
         nearest_(nearest_pivot(g)) {}
 
+  // Of the objects of the nearest pivot the first that is as far from it as the group's first
+  // query: near ones are mostly around it, and those that are found first bound the radius.
+  KSELECT_HD std::int64_t middle() const {
+    const pivot_args<M>& walk = g_.job.walk;
+    const float away = pivot_distances(g_)[nearest_ * g_.simt.warps()];
+    std::int64_t first = g_.simt.load(walk.cells, nearest_);
+    std::int64_t last = g_.simt.load(walk.cells, nearest_ + 1);
+    while (first < last) {
+      const std::int64_t between = (first + last) / 2;
+      if (g_.simt.load(walk.table, nearest_ * walk.objects.count + between) < away) {
+        first = between + 1;
+      } else {
+        last = between;
+      }
+    }
+    return first;
+  }
+
   KSELECT_HD std::uint32_t kept(std::int64_t i, std::uint32_t mask) const {
     if (g_.job.walk.count == 0) return mask;
     int left = most(mask);
@@ -139,11 +157,16 @@ KSELECT_HD void search_group(const group<M, Simt, pivot_group_job<M>>& g, group_
   ask_pivots(g, shared);
   const pivot_tests<M, Simt> tests(g, shared);
   const std::int64_t n = g.job.walk.objects.count;
+  // From some objects before the middle on, and around to there. Warps take whole lines of memory.
+  const std::int64_t before = tests.middle() - 2 * simt.threads();
+  const std::int64_t start = before < 0 ? 0 : before / simt::warp_size * simt::warp_size;
   for (std::int64_t base = 0; base < n; base += simt.threads()) {
-    const std::int64_t i = base + simt.thread();
-    // Threads without an object test the last one, for no query.
-    const std::uint32_t mask = tests.kept(i < n ? i : n - 1, i < n ? g.all() : std::uint32_t{0});
-    if (i < n) {
+    const std::int64_t number = base + simt.thread();
+    const std::int64_t i = start + number < n ? start + number : start + number - n;
+    // Threads without an object test one again, for no query.
+    const bool has = number < n;
+    const std::uint32_t mask = tests.kept(has ? i : start, has ? g.all() : std::uint32_t{0});
+    if (has) {
       simt.count(simt::counter::pruned, g.active - Simt::popc(mask));
       measure_all(g, g.job.walk.objects, i, shared.radius, mask,
                   [&](int q, float d) { f(q, d, simt.load(g.job.walk.numbers, i)); });

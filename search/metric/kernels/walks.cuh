@@ -232,8 +232,9 @@ struct pivot_args {
   simt::global<const float> table;
   tolerance slack;
   int count;  // pivots
-  // Of searches by groups: the number of each object, which lie in another order there.
-  simt::global<const std::uint32_t> numbers = {};
+  // Of searches by groups, where objects lie by their nearest pivot, then by the distance to it:
+  // the number of each, and where those of each pivot begin, [count + 1].
+  simt::global<const std::uint32_t> numbers = {}, cells = {};
 };
 
 template <class M, class Simt>
