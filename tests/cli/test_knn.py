@@ -117,7 +117,7 @@ def test_products_in_float16(kselect, tmp_path, metric):
 def test_graph_by_half_of_the_products(kselect, binary, tmp_path):
     """The graph of bytes has one right answer; the output says that half of the products gave it, or all."""
     if sanitized(binary):
-        pytest.skip("tests/search/knn has these products (fused_half_test.cpp), in less time")
+        pytest.skip("takes a minute; tests/search/knn/fused_half_test.cpp runs these kernels")
     base = RNG.integers(0, 256, (4200, 6))
     np.save(tmp_path / "base.npy", base.astype(np.float32))
     graph = ("knn", "--base", "base.npy", "--self", "--exclude-self", "--k", 3, "--executor", "fiber", "--product", "int8")
