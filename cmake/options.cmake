@@ -144,7 +144,9 @@ if(KSELECT_SANITIZE)
   target_compile_options(kselect_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KSELECT_SANITIZE} -fno-omit-frame-pointer
                               -fno-sanitize-recover=all>)
-  target_link_options(kselect_options INTERFACE -fsanitize=${KSELECT_SANITIZE})
+  # Not position-independent: the checks' data, 150 MB, would be relocated each time that a program starts.
+  target_link_options(kselect_options INTERFACE
+    -fsanitize=${KSELECT_SANITIZE} $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 
 # For code on no timed path. With sanitizers even -O1 compiles slowly, so they get -O0.

@@ -8,6 +8,7 @@
 
 #include "harness/measure/statistics.hpp"
 #include "harness/record/ceilings.hpp"
+#include "runtime/backend/host_ceilings.hpp"
 #include "runtime/environment/gpu.hpp"
 #include "runtime/environment/host.hpp"
 #include "runtime/plugins/plugins.hpp"
@@ -277,6 +278,9 @@ std::string meta_record(const run_context& run, run_state state,
   if (run.confined) record["multiprocessors"] = confinement_json(*run.confined);
   if (!loaded_plugins().empty()) record["plugins"] = plugins_json();
   if (const std::string cut = shared_cut(); !cut.empty()) record["shared_cut_kib"] = cut;
+  if (const std::string block = ceiling_block(); !block.empty()) {
+    record["ceiling_block_mib"] = block;
+  }
   return dump(record, 2) + "\n";
 }
 

@@ -1,16 +1,20 @@
 #include "runtime/backend/host_ceilings.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 #include "runtime/backend/host_memory.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -70,6 +74,25 @@ std::uint64_t sum_of(const std::byte* data, std::size_t bytes) {
   return total;
 }
 
+// The bytes of the block that ceilings are measured on, before they are divided among threads.
+std::size_t block_bytes(std::size_t cache_bytes) {
+  constexpr std::size_t most = 256 << 20;
+  if (const std::string text = ceiling_block(); !text.empty()) {
+    std::size_t mib = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), mib);
+    if (wrong == std::errc{} && end == text.data() + text.size() && mib >= 1 && mib <= most >> 20)
+      return mib << 20;
+    throw error(failure::usage, std::string(ceiling_block_variable) + "=" + text +
+                                    ": give a number of MiB from 1 to 256, or unset it");
+  }
+  // With four times the cache's size, little of a block is still cached in the next pass. The clamp
+  // and the available memory may make the block smaller. Then the ceiling is a little too high,
+  // which is the safe side.
+  const std::size_t there = available_memory() / 4;
+  return std::min(std::clamp<std::size_t>(4 * cache_bytes, 64 << 20, most),
+                  std::max<std::size_t>(there, 16 << 20));
+}
+
 // Keeps the compiler from removing a sum that nobody reads.
 void use(std::uint64_t value) { asm volatile("" ::"r"(value) : "memory"); }
 
@@ -104,22 +127,21 @@ double seconds_to_read(memory_range bytes, int threads, int readings) {
   return std::chrono::duration<double>(end - begin).count() / readings;
 }
 
+std::string ceiling_block() {
+  const char* const said = std::getenv(ceiling_block_variable);
+  return said == nullptr ? "" : said;
+}
+
 memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes) {
-  // With four times the cache's size, little of a block is still cached in the next pass. The clamp
-  // and the available memory may make the block smaller. Then the ceiling is a little too high,
-  // which is the safe side.
-  const std::size_t wanted = std::clamp<std::size_t>(4 * cache_bytes, 64 << 20, 256 << 20);
-  const std::size_t there = available_memory() / 4;
-  const std::size_t share = std::min(wanted, std::max<std::size_t>(there, 16 << 20)) /
-                            static_cast<std::size_t>(threads) / 4096 * 4096;
+  constexpr std::size_t page = 4096;
+  const std::size_t pages = block_bytes(cache_bytes) / static_cast<std::size_t>(threads) / page;
+  const std::size_t share = std::max<std::size_t>(pages, 1) * page;
   const host_buffer block(share * static_cast<std::size_t>(threads));
   const auto part = [&](int t) { return block.data() + static_cast<std::size_t>(t) * share; };
   const auto on_all = [&](const auto& work) {
-    return least_of(passes, [&] {
-      return seconds_of([&] {
+    return seconds_of([&] {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
-        for (int t = 0; t < threads; ++t) work(part(t));
-      });
+      for (int t = 0; t < threads; ++t) work(part(t));
     });
   };
   const auto bytes = static_cast<double>(block.size());
@@ -128,9 +150,11 @@ memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes) {
   memory_ceilings found;
   const memory_range whole{block.data(), block.size()};
   found.read = bytes / least_of(passes, [&] { return seconds_to_read(whole, threads); });
-  found.copy = bytes / on_all([&](std::byte* mine) {
-                 std::memcpy(mine + share / 2, mine, share / 2);
-                 use(0);
+  found.copy = bytes / least_of(passes, [&] {
+                 return on_all([&](std::byte* mine) {
+                   std::memcpy(mine + share / 2, mine, share / 2);
+                   use(0);
+                 });
                });
   // The innermost caches are private to a core, so one thread's rate is multiplied by the threads.
   // The passes are so short that the best one is not disturbed by other programs.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "runtime/backend/backend.hpp"
 
@@ -17,8 +18,15 @@ std::uint64_t sum_of_words(memory_range bytes);
 // `readings` consecutive readings. The time to start the threads does not count.
 double seconds_to_read(memory_range bytes, int threads, int readings = 1);
 
+// For tests alone, which make thousands of short sweeps and read no ceiling: the environment
+// variable with the MiB of the block that ceilings are measured on. The caches hold a small block,
+// so the ceilings are then too high.
+inline constexpr char ceiling_block_variable[] = "KSELECT_TEST_CEILING_MIB";
+// What it says; "" without it.
+std::string ceiling_block();
+
 // The best of a few passes on `threads` threads. `cache_bytes`: size of the last-level cache; 0 if
-// unknown.
+// unknown. Throws error(failure::usage) if `ceiling_block()` is no size.
 memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes);
 
 // Writes back and drops the lines of these ranges from every cache level.

@@ -1,8 +1,10 @@
 """Values that the command line's parser takes, and that no option can mean; answers of no size."""
 
+import json
+
 import numpy as np
 import pytest
-from conftest import one_line
+from conftest import one_line, records
 
 
 @pytest.fixture
@@ -56,3 +58,14 @@ def test_maps_of_other_shapes(kselect, rows, tmp_path):
                      (np.arange(9, dtype=np.uint64), "indices, lengths and names as int64")):
         np.save(tmp_path / "map.npy", bad)
         assert why in one_line(kselect("select", "rows.npy", "--k", 2, "--map", "map.npy", check=3).stderr)
+
+
+def test_the_block_that_ceilings_are_measured_on(kselect, config, tmp_path):
+    small = config(axes={"n": 256, "q": 1, "k": 4}, algorithms=["cpu/heap"])
+    for wrong in ("0", "257", "small"):
+        said = kselect("run", small, "--out", "none", env={"KSELECT_TEST_CEILING_MIB": wrong}, check=2).stderr
+        assert f"KSELECT_TEST_CEILING_MIB={wrong}: give a number of MiB from 1 to 256, or unset it" in said
+    for block in ("2", ""):
+        kselect("run", small, "--out", f"o{block}", env={"KSELECT_TEST_CEILING_MIB": block})
+        assert json.loads((tmp_path / f"o{block}" / "meta.json").read_text()).get("ceiling_block_mib", "") == block
+        assert len(records(tmp_path / f"o{block}")) == 1

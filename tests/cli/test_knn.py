@@ -7,6 +7,7 @@ import struct
 import numpy as np
 import pytest
 from conftest import one_line, records
+from knn_jobs import sanitized
 
 RNG = np.random.default_rng(11)
 METRICS = ["sqeuclidean", "euclidean", "cosine", "pearson", "inner_product"]
@@ -113,8 +114,10 @@ def test_products_in_float16(kselect, tmp_path, metric):
     assert (indices == np.argsort(exact, axis=1, kind="stable")[:, :7]).all()
 
 
-def test_graph_by_half_of_the_products(kselect, tmp_path):
+def test_graph_by_half_of_the_products(kselect, binary, tmp_path):
     """The graph of bytes has one right answer; the output says that half of the products gave it, or all."""
+    if sanitized(binary):
+        pytest.skip("takes a minute; tests/search/knn/fused_half_test.cpp runs these kernels")
     base = RNG.integers(0, 256, (4200, 6))
     np.save(tmp_path / "base.npy", base.astype(np.float32))
     graph = ("knn", "--base", "base.npy", "--self", "--exclude-self", "--k", 3, "--executor", "fiber", "--product", "int8")

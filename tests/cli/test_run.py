@@ -42,7 +42,7 @@ def test_types_and_directions_are_told_apart(kselect, config, tmp_path):
 
 
 def test_every_cell_is_proven_timed_and_recorded(kselect, config, tmp_path):
-    done = kselect("run", config(), "--out", "o")
+    done = kselect("run", config(), "--out", "o", env={"KSELECT_TEST_CEILING_MIB": ""})
     assert "8 cells run, 8 ok" in done.stdout
     found = records(tmp_path / "o")
     assert len(found) == 8

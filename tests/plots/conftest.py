@@ -17,11 +17,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fontTools import subset
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 JsonObject = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _quick_pdf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the tables of ligatures and kerning out of a PDF's fonts: cutting them is half of a figure's time.
+
+    A PDF names its glyphs, so no reader looks into these tables. The tests of saving write them.
+    """
+    whole = subset.Options.__init__
+
+    def without_layout(options: subset.Options, **chosen: Any) -> None:
+        whole(options, **chosen)
+        options.drop_tables += ["GDEF", "GPOS", "GSUB"]
+
+    if request.module.__name__ != "test_save":
+        monkeypatch.setattr(subset.Options, "__init__", without_layout)
 
 
 @dataclass(frozen=True)

@@ -51,3 +51,10 @@ def test_a_picture_keeps_its_source_and_resolution() -> None:
 
 def test_equal_drawings_give_equal_bytes() -> None:
     assert encode(drawing(), ["png"]) == encode(drawing(), ["png"])
+
+
+def test_equal_drawings_give_equal_pdf_with_whole_letters() -> None:
+    """Fonts are embedded as fonts, whose letters can be searched and copied."""
+    first, second = (encode(drawing(), ["pdf"])["pdf"] for _ in range(2))
+    assert first == second
+    assert b"/CIDFontType2" in first and b"/Type3" not in first

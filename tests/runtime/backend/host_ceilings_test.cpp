@@ -4,11 +4,15 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <cstdlib>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "runtime/error.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -50,6 +54,43 @@ TEST(HostCeilings, AreOfThisWorld) {
   EXPECT_LT(found.read, 2e12);
   EXPECT_GT(found.copy, 1e8);
   EXPECT_GT(found.cached_read, found.read) << "caches are faster than memory";
+}
+
+// The variable of the block's size for as long as this lives.
+class block_of {
+ public:
+  explicit block_of(const char* mib) : before_(ceiling_block()) {
+    setenv(ceiling_block_variable, mib, 1);
+  }
+  ~block_of() {
+    if (before_.empty()) {
+      unsetenv(ceiling_block_variable);
+    } else {
+      setenv(ceiling_block_variable, before_.c_str(), 1);
+    }
+  }
+  block_of(const block_of&) = delete;
+  block_of& operator=(const block_of&) = delete;
+
+ private:
+  std::string before_;
+};
+
+TEST(HostCeilings, OfASmallBlockAreThoseOfCaches) {
+  const memory_ceilings memory = measure_host_ceilings(1, std::size_t{64} << 20);
+  const block_of small("1");
+  const memory_ceilings caches = measure_host_ceilings(1, std::size_t{64} << 20);
+  EXPECT_GT(caches.read, memory.read);
+  EXPECT_GT(caches.copy, 1e8);
+  EXPECT_GT(caches.cached_read, 1e8);
+  EXPECT_GT(measure_host_ceilings(300, 0).copy, 0) << "each thread has a page at least";
+}
+
+TEST(HostCeilings, OfNoBlockAreRefused) {
+  for (const char* const wrong : {"0", "257", "-1", "one", "1 MiB", "99999999999999999999"}) {
+    const block_of none(wrong);
+    EXPECT_THROW(measure_host_ceilings(1, 0), error) << wrong;
+  }
 }
 
 TEST(HostCeilings, ReadingTakesLongerWhereThereIsMore) {
