@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import time
-import zlib
 from pathlib import Path
 
 import jsonschema
 import pytest
+from journal import read_records, write_records
+
+__all__ = ["write_records"]  # for tests
 
 # Every sweep measures the memory's ceilings first, of a large block for half a second: nine tenths of a short sweep's
 # time. A small block has the same steps. The tests of ceilings unset it ("").
@@ -100,18 +102,7 @@ def first_in_time(attempt, attempts=6):
 
 def records(directory):
     """The records of a run, each checked against its checksum and the schema."""
-    lines = (directory / "runs.jsonl").read_text().splitlines()
-    for line in lines:
-        text, _, tail = line.rpartition(',"crc32":"')
-        assert zlib.crc32((text + "}").encode()) == int(tail[:8], 16)
-        RECORD.validate(json.loads(line))
-    return [json.loads(line) for line in lines]
-
-
-def write_records(directory, found):
-    """Writes records (as `records` returns them, perhaps changed) with their checksums."""
-    lines = []
+    found = read_records(directory)
     for record in found:
-        text = json.dumps({name: value for name, value in record.items() if name != "crc32"})
-        lines.append(f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n')
-    (directory / "runs.jsonl").write_text("".join(lines))
+        RECORD.validate(record)
+    return found

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import records, write_records
+from journal import read_records, write_records
 
 STEADY_NS = 1e5
 NOISE = 0.003
@@ -49,7 +49,7 @@ def main(program, factor, *arguments):
     if arguments[0] == "noise":
         replace_floor(directory / "noise.json")
     if arguments[0] == "run":
-        found = records(directory)
+        found = read_records(directory)
         for record in found:
             if record["reason"] != "planted":
                 replace(record, factor, f'{record["key"]}{directory.name}')

@@ -27,7 +27,7 @@ JsonObject = dict[str, Any]
 
 @pytest.fixture(autouse=True)
 def _quick_pdf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the tables of ligatures and kerning out of a PDF's fonts: cutting them is half of a figure's time.
+    """Leave the tables of ligatures and kerning out of a PDF's fonts: cutting them is a third of a figure's time.
 
     A PDF names its glyphs, so no reader looks into these tables. The tests of saving write them.
     """
