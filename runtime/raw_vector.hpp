@@ -1,6 +1,6 @@
 #pragma once
-// A vector whose resize() leaves numbers unset. Who resizes it to a large size writes all of them:
-// to set them to 0 first would take as long, and by one thread.
+// A vector whose resize() leaves new numbers unset. Whoever resizes it must write all of them. One
+// thread would take as long to set them to 0.
 
 #include <memory>
 #include <type_traits>

@@ -169,8 +169,8 @@ class knn_search {
   status unproven(std::int64_t& count);
 
   // Waits for the search and does what is not proven again: by products with a threshold that is
-  // certain to be low enough, then in float64. Allocates device memory for that and frees it, but
-  // for what up to 128 queries take, which this object keeps for the next call. Then all rows are
+  // certain to be low enough, then in float64. It allocates device memory for that and frees it.
+  // Memory for up to 128 queries stays with this object for the next call. Then all rows are
   // complete and proven.
   status finish();
 

@@ -100,12 +100,15 @@ template <metric M>
 struct uploaded {
   // `Place`: a backend, or memory that is kept.
   template <class Place>
-  uploaded(Place& place, const typename M::set& set) : uploaded(place, set, M::image(set)) {}
+  uploaded(Place& place, const typename M::set& set)
+      : uploaded(place, set, M::image(set, threads_of(place))) {}
 
   device_array<std::byte> memory;
   typename M::view view;
 
  private:
+  static int threads_of(const backend& place) { return place.description().threads; }
+  static int threads_of(const kept_memory& from) { return threads_of(from.place()); }
   template <class Place>
   uploaded(Place& place, const typename M::set& set, const raw_vector<std::byte>& image)
       : memory(place, std::span(image)), view(M::attach(set, memory.view().data)) {}

@@ -238,19 +238,20 @@ class device_searcher final : public searcher {
   // begins with the room that this one needed.
   template <class Search>
   void collect_hits(const Search& search) {
-    for (;;) {
-      const hit_memory found(kept_, hits_room_);
+    for (std::int64_t room = hits_room_;;) {
+      const hit_memory found(kept_, room);
       const simt::counters before = counters_;
       search(found);
       const auto count = static_cast<std::int64_t>(found.count.download()[0]);
-      if (count <= hits_room_) {
+      if (count <= room) {
+        hits_room_ = room;
         hits_.queries.resize(static_cast<std::size_t>(count));
         hits_.entries.resize(static_cast<std::size_t>(count));
         found.queries.download(std::span(hits_.queries));
         found.entries.download(std::span(hits_.entries));
         return;
       }
-      hits_room_ = count;
+      room = count;
       counters_ = before;  // only the launches whose hits are kept count
     }
   }

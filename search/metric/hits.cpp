@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace kselect::search::metric_space {
 namespace {
 
-// Threads share the hits in as many parts, and each has a counter for every query. Counters are
-// much fewer than hits.
+// Threads share the hits in as many parts, and each has a counter for every query. If there are
+// several parts, a counter stands for at least four hits.
 std::int64_t parts_of(std::int64_t hits, std::int64_t queries, int threads) {
   constexpr std::int64_t worthwhile = 1 << 14;  // hits of a part
   const std::int64_t each = std::max(worthwhile, 4 * queries);

@@ -97,7 +97,7 @@ concept metric = std::is_trivially_copyable_v<typename M::view> &&
   { M::prepare(queries, i) } -> std::same_as<typename M::probe>;
   { M::distance(objects, i, ready) } -> std::same_as<float>;
   // The bytes for an executor's memory, and the view of that memory.
-  { M::image(objects) } -> std::same_as<runtime::raw_vector<std::byte>>;
+  { M::image(objects, 1) } -> std::same_as<runtime::raw_vector<std::byte>>;
   { M::attach(objects, memory) } -> std::same_as<typename M::view>;
   // Bytes of shared memory for one prepared query.
   { M::staged_bytes(queries) } -> std::same_as<std::size_t>;

@@ -1,5 +1,5 @@
 #pragma once
-// What a pass of the filter reads and writes, and how it compares scores. Both bodies share it.
+// What a pass of the filter reads and writes, and how it compares scores. All bodies share it.
 
 #include <cmath>
 #include <cstdint>

@@ -8,7 +8,8 @@ namespace {
 
 void refuse_others_by_wgmma(const filter_args& args) {
   if (args.factors == simt::product::float16) return;
-  throw error(failure::unsupported, "wgmma multiplies float16 here; take mma.sync for the others");
+  throw error(failure::unsupported,
+              "wgmma multiplies float16 here; take wgmma_slabs or mma.sync for the others");
 }
 [[maybe_unused, noreturn]] void refuse_wgmma() {
   throw error(failure::unsupported,

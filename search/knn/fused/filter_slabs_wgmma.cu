@@ -6,11 +6,10 @@
 // bytes) by bulk copies into a ring of buffers. The other two take 64 queries each and all columns,
 // and keep the sums over the slabs: 128 registers a thread. They run freely: one filters
 // while the other still multiplies its last slab.
-//
-// Queries pass through the ring beside the corpus, of which a block then brings half as many bytes
-// again. (To keep as many of their slabs as there is room for in shared memory took as long, within
-// 4 % at 192 to 1536 components.) Of a tile that is not full only the rows that are there are
-// brought. What lies in the place of the others changes no sum but theirs, which nothing reads.
+// Queries pass through the ring, too. So a block brings 1.5 bytes for each byte of the corpus. (To
+// keep as many of their slabs as there is room for in shared memory took as long, within 4 % at 192
+// to 1536 components.) Rows that are missing from a last tile of queries are not brought. What lies
+// in their place changes only their own sums, which nothing reads.
 //
 // Products of bytes are exact in int32, and are compared there (score_sums). Their starts become
 // integers once for a warp group, in shared memory of its own.

@@ -8,7 +8,7 @@
 // that one filters while the other multiplies. Most registers go to them.
 //
 // Per thread: 64 registers of queries (2 times 64 rows, 128 components), 128 sums. A third slab of
-// components would not fit; longer vectors are multiplied by mma.sync.
+// components would not fit; filter_slabs_wgmma.cu multiplies longer vectors.
 //
 // Of a graph whose pairs are multiplied once (half_pairs.cuh) the ring brings limits of columns,
 // too, and each group collects hits in shared memory of its own.

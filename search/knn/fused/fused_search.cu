@@ -293,19 +293,13 @@ class fused_search::work {
   void again(std::int64_t first, std::int64_t rows) {
     report_.again += rows;
     const pass_plan over = plan_again(corpus_.count(), rows, place_.description(), plan_.body);
-    if (rows > tile_rows)
-      return again({place_, rows, slabs(), rows}, {place_, over, rows}, over, first, rows);
-    // Mostly one or two: their memory stays for later searches.
-    if (!memory_.again) memory_.again.emplace(place_, over, slabs());
-    again(memory_.again->batch, memory_.again->lists, over, first, rows);
+    again_memory& at = memory_.again_for(place_, over, rows, slabs());
+    clock_(stage::again, [&] { filter_again(at.batch, at.lists->lists(), over, first, rows); });
+    const std::int64_t left = counts_of(at.batch)[0];
+    if (left != 0 || rows > tile_rows) at.lists.reset();
+    if (left != 0) by_float64(named(at.batch.ids, 0, left), left);
   }
-  void again(const batch_memory& batch, const list_memory& lists, const pass_plan& over,
-             std::int64_t first, std::int64_t rows) {
-    clock_(stage::again, [&] { filter_again(batch, lists, over, first, rows); });
-    const std::int64_t left = counts_of(batch)[0];
-    if (left != 0) by_float64(named(batch.ids, 0, left), left);
-  }
-  void filter_again(const batch_memory& batch, const list_memory& lists, const pass_plan& over,
+  void filter_again(const batch_memory& batch, const survivor_lists& lists, const pass_plan& over,
                     std::int64_t first, std::int64_t rows) {
     const numbering queries = named(memory_.batch->ids, first, rows);
     round(batch, queries, rows, true);
@@ -319,8 +313,8 @@ class fused_search::work {
                           {view<const double>(batch.squares), view<const double>(batch.errors),
                            reach, corpus_.facts(), thresholds, rows, !allowed_.all()});
     }
-    pass(batch, queries, rows, over, lists.lists());
-    finish(batch, queries, rows, {}, lists.lists(), room_again);
+    pass(batch, queries, rows, over, lists);
+    finish(batch, queries, rows, {}, lists, room_again);
     require(place_.synchronise());
   }
 

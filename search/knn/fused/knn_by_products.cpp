@@ -35,6 +35,7 @@ fused::search_shape shape_of(const knn_request& r, knn_product product) {
           .dimension = r.base.dimension,
           .k = r.k + (r.exclude_self ? 1 : 0),
           .wgmma_is_built = fused::wgmma_is_built(),
+          .each = r.filter.each(),
           .factors = factors_of(product),
           .leaves_out = r.filter.words != nullptr,
           .of_inner_products = r.metric == metric::inner_product};

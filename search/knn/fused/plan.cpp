@@ -22,11 +22,11 @@ constexpr std::int64_t most_maxima = 2048;    // of a row
 constexpr std::int64_t groups_of_rank = 8;    // so many groups for each of the ranks up to r
 constexpr std::int64_t longest = 4096;        // dimension
 
-// How many times as many survivors as expected a row may have. They vary as the sum of r
-// exponential variables does, with r the threshold's rank: one row in 10^6 to 10^7 has more, and is
-// done again. r survivors of so many, m = multiple * r, are as unlikely as a Poisson variable of
-// mean m below r, 4.2 deviations away: m - 4.2 sqrt(m) = r. At least three times as many: the rank
-// of maxima is less certain than that of scores.
+// How many times as many survivors as expected a row may have. At most one row in 10^6 has more,
+// and is done again. Survivors vary as the sum of r exponential variables does, with r the
+// threshold's rank. With m = multiple * r, a row has more than m survivors as rarely as a Poisson
+// variable of mean m is below r. We take r = m - 4.2 sqrt(m). The multiple is at least three: the
+// rank of maxima is less certain than that of scores.
 double most_for_each_expected(std::int64_t rank) {
   const auto r = static_cast<double>(rank);
   const double root = (4.2 + std::sqrt(4.2 * 4.2 + 4 * r)) / 2;
@@ -38,7 +38,8 @@ std::int64_t room_of(double most, int parts) {
   return static_cast<std::int64_t>(std::ceil((each + 4 * std::sqrt(each) + 8) / 16)) * 16;
 }
 
-// A multiprocessor holds two blocks of mma_sync with a tile of queries each, or one of wgmma.
+// A multiprocessor holds two blocks of mma_sync with a tile of queries each, or one of wgmma with
+// two tiles, or one of wgmma_slabs with one.
 struct block_shape {
   std::int64_t query_tiles, a_multiprocessor;
 };
@@ -69,7 +70,8 @@ std::string why_not_wgmma(const device& place, std::int64_t slabs) {
   }
   if (slabs > most_slabs_of_wgmma) {
     return "wgmma keeps queries in registers, which hold " +
-           std::to_string(most_slabs_of_wgmma * slab_width) + " components; take mma.sync";
+           std::to_string(most_slabs_of_wgmma * slab_width) +
+           " components; take wgmma_slabs or mma.sync";
   }
   return {};
 }
@@ -80,6 +82,7 @@ std::string why_not_by_slabs(const device& place) {
 }
 
 bool integers_are_faster(const search_shape& s, const device& place) {
+  if (s.body == product_body::wgmma) return false;  // it has none
   search_shape integers = s, floats = s;
   integers.factors = simt::product::int8;
   floats.factors = simt::product::float16;
@@ -217,7 +220,7 @@ half_plan plan_half(const search_plan& plan, const search_shape& s, const device
 }  // namespace
 
 bool half_is_faster(search_shape shape, const device& place) {
-  // Pairs are by mma.sync then, and take twice the time of each.
+  // mma.sync multiplies pairs then. It takes twice as long for each, so half of them saves nothing.
   if (chosen_body(shape, place) == product_body::wgmma_slabs) return false;
   shape.half_product = true;
   const half_plan half = plan_search(shape, place).half;

@@ -38,7 +38,7 @@ inline constexpr int most_slabs_of_wgmma = 2;
 // Why a pass over vectors of so many slabs cannot be done by wgmma there; empty if it can.
 std::string why_not_wgmma(const device& place, std::int64_t slabs);
 
-// A block by slabs multiplies one tile of queries with so many of the corpus at once; 1 of others.
+// So many tiles of the corpus are multiplied at once: two by wgmma_slabs, one by the other bodies.
 constexpr int tiles_together(product_body body) {
   return body == product_body::wgmma_slabs ? 2 : 1;
 }

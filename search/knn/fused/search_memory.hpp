@@ -51,12 +51,14 @@ struct batch_memory {
   device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
 };
 
-// What a few queries that are done again take: at most those of a tile.
+// What queries that are done again take. Lists of a few, at most those of a tile, stay for later
+// searches; but not beside others or float64 distances, since memory is planned for one of these.
 struct again_memory {
-  again_memory(backend& place, const pass_plan& pass, std::int64_t slabs)
-      : batch(place, tile_rows, slabs, tile_rows), lists(place, pass, tile_rows) {}
+  again_memory(backend& place, std::int64_t queries, std::int64_t slabs)
+      : rows(queries), batch(place, queries, slabs, queries) {}
+  std::int64_t rows;
   batch_memory batch;
-  list_memory lists;
+  std::optional<list_memory> lists;
 };
 
 // What a graph by half of the products has of every position (half.cuh), and of every position in
@@ -167,6 +169,16 @@ struct fused_search::memory {
     if (queries % plan.rows != 0) ranking->prepare(place, queries % plan.rows);
     ranking->prepare(place, plan.rows);
   }
+  // For a pass over so many queries that are done again.
+  again_memory& again_for(backend& place, const pass_plan& pass, std::int64_t rows,
+                          std::int64_t slabs) {
+    if (again && again->rows < rows) again.reset();
+    if (!again) again.emplace(place, rows < tile_rows ? tile_rows : rows, slabs);
+    if (rows > tile_rows) again->lists.reset();
+    if (!again->lists) again->lists.emplace(place, pass, rows);
+    return *again;
+  }
+
   vector_images images;
   std::optional<vector_images> directions;  // of the inner product's queries
   device_buffer offsets;

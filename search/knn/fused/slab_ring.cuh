@@ -40,8 +40,8 @@ struct slab_share {
 
 // Where a block's buffers and barriers lie in dynamic shared memory: stages, starts, barriers. A
 // stage has a slab of the queries, then those of the tiles. Slabs begin at multiples of 1024 bytes.
-// A slab of queries ends after the last eight rows that are there. What products read beyond it are
-// the tiles, which are longer.
+// If there is one tile of queries, its slab ends after the last eight rows that are there. Products
+// then read on into the tiles, which is in bounds.
 template <int together>
 struct slab_ring {
   static constexpr int stages = 4;

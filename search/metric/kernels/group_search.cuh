@@ -65,11 +65,11 @@ struct nearest_kernel {
           const int place = simt.atomic_add(shared.found[q], 1);
           if (place < room) g.template list<entry>(q)[place] = e;
           simt.count(simt::counter::queue_inserts);
-          if (place >= enough) shared.full[part] = 1;  // no race: the same value
+          if (place >= enough) shared.full[part] = 1;  // all who write it write the same
         },
         [&] {
-          // A warp that hears of it late does more, no harm; but all of its lanes must hear the
-          // same.
+          // A warp may see the flag late, since no barrier is between, and then only does more. All
+          // its lanes must see the same value, so they vote.
           if (!cuts) return simt.ballot(simt::full_mask, shared.full[0] != 0) == 0;
           part = end_part(g, shared, a.k, part);
           return true;
@@ -89,8 +89,9 @@ struct nearest_kernel {
   KSELECT_HD static void narrow(const group<M, Simt, Job>& g, storage& shared, const args& a) {
     Simt& simt = g.simt;
     const int own = simt.warp();
-    if (shared.found[own] <= a.job.layout.room) return;
+    const bool ran_over = shared.found[own] > a.job.layout.room;
     simt.sync_warp(simt::full_mask);
+    if (!ran_over) return;
     if (simt.lane() == 0) shared.found[own] = a.job.layout.room;
     simt.sync_warp(simt::full_mask);
     cut(g, shared, a.k);

@@ -248,7 +248,8 @@ KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage& shared,
     shared.radius[q] = radius(number);
   }
 }
-// Before each search_group(), after a barrier and before another.
+// Before each search_group(). No thread may still read what an earlier one left. A barrier must
+// follow.
 template <class M, class Simt, class Job>
 KSELECT_HD void begin_search(const group<M, Simt, Job>& g, group_storage& shared) {
   const int thread = g.simt.thread();

@@ -38,8 +38,8 @@ KSELECT_HD void ask_pivots(const group<M, Simt, pivot_group_job<M>>& g,
   simt.sync_block();
 }
 
-// So many tests, each of a query on a pivot, take about as long as a distance: as a metric says, or
-// more than there are.
+// How many tests take about as long as a distance. A test is of one query on one pivot. A metric
+// that does not say gets a number above all tests.
 template <class M>
 KSELECT_HD int tests_of_distance(const typename M::view& objects) {
   if constexpr (requires { M::tests_of_distance(objects); }) {
@@ -67,9 +67,9 @@ KSELECT_HD int nearest_pivot(const group<M, Simt, pivot_group_job<M>>& g) {
 }
 
 // Takes from the masks of a warp's objects the queries that pivots keep from them. The pivot
-// nearest to the queries comes first: it mostly rules out most. A warp's threads then compare with
-// as many queries as the one that has most. So the pivots go on as long as the last ones took
-// enough from that one.
+// nearest to the queries comes first: it mostly rules out most. A warp takes as long as
+// its thread with most queries. So further pivots are tested while the last ones took enough
+// queries from that thread.
 template <class M, class Simt>
 class pivot_tests {
  public:
@@ -157,7 +157,8 @@ KSELECT_HD void search_group(const group<M, Simt, pivot_group_job<M>>& g, group_
   ask_pivots(g, shared);
   const pivot_tests<M, Simt> tests(g, shared);
   const std::int64_t n = g.job.walk.objects.count;
-  // From some objects before the middle on, and around to there. Warps take whole lines of memory.
+  // From some objects before the middle on, and around to there. The start is a multiple of
+  // a warp's objects.
   const std::int64_t before = tests.middle() - 2 * simt.threads();
   const std::int64_t start = before < 0 ? 0 : before / simt::warp_size * simt::warp_size;
   for (std::int64_t base = 0; base < n; base += simt.threads()) {

@@ -95,11 +95,12 @@ tolerance euclidean::tolerance_of(const set& s) {
   return {static_cast<float>(relative * (1 + 0x1p-20)), static_cast<float>(absolute)};
 }
 
-raw_vector<std::byte> euclidean::image(const set& s) {
+raw_vector<std::byte> euclidean::image(const set& s, int threads) {
   raw_vector<std::byte> bytes(static_cast<std::size_t>(s.count() * s.dimension()) * sizeof(float));
   // A line of memory holds as many floats of a column: it is written at once.
   constexpr std::int64_t line = 16, worthwhile = 1 << 16;
-#pragma omp parallel for schedule(static) if (s.count() * s.dimension() >= worthwhile)
+#pragma omp parallel for num_threads(threads) \
+    schedule(static) if (s.count() * s.dimension() >= worthwhile)
   for (std::int64_t first = 0; first < s.count(); first += line) {
     const std::int64_t size = std::min(line, s.count() - first);
     for (std::int64_t c = 0; c < s.dimension(); ++c) {

@@ -87,7 +87,7 @@ struct euclidean {
     }
   }
 
-  static runtime::raw_vector<std::byte> image(const set&);
+  static runtime::raw_vector<std::byte> image(const set&, int threads);
   static view attach(const set&, std::byte* memory);
   static std::size_t staged_bytes(const set& queries) {
     return static_cast<std::size_t>(queries.dimension()) * sizeof(float);
@@ -116,7 +116,7 @@ struct euclidean {
     return sqrtf(total(sums));
   }
 
-  // Optional, for kernels: so many pivots are tested in the time of a distance.
+  // Optional, for kernels: so many tests of a query on a pivot take as long as a distance.
   KSELECT_HD static int tests_of_distance(const view& v) { return 4 + v.dimension / 4; }
 
   // Optional, for kernels: compares object i with several staged queries, aligned to 16 bytes, at

@@ -127,7 +127,7 @@ namespace {
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 }  // namespace
 
-raw_vector<std::byte> levenshtein::image(const set& s) {
+raw_vector<std::byte> levenshtein::image(const set& s, int /*threads*/) {
   const auto count = static_cast<std::size_t>(s.count());
   const std::size_t lengths_bytes = aligned(count * sizeof(code));
   const auto longest = static_cast<std::size_t>(s.longest());

@@ -89,7 +89,7 @@ struct levenshtein {
                    [&](int j) { return text[static_cast<std::size_t>(j)]; });
   }
 
-  static runtime::raw_vector<std::byte> image(const set&);
+  static runtime::raw_vector<std::byte> image(const set&, int threads);
   static view attach(const set&, std::byte* memory);
   static std::size_t staged_bytes(const set& queries) {
     return header_bytes + static_cast<std::size_t>(blocks_of(queries.longest())) *

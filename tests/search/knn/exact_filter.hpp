@@ -61,7 +61,7 @@ inline void expect_survivors(const std::vector<survivors::one>& found,
   }
 }
 
-// The same survivors by each of the bodies, all of them.
+// Each body finds all right survivors.
 inline void expect_exact(const tiles& corpus, const tiles& queries, std::int64_t part,
                          const std::vector<product_body>& bodies) {
   const std::int64_t n = corpus.count, q = queries.count;

@@ -1,4 +1,4 @@
-// The bodies of the filter that multiply slab by slab by wgmma: the same survivors as by mma_sync,
+// The body of the filter that multiplies slab by slab by wgmma: the same survivors as by mma_sync,
 // and those that are right, of vectors of any length in float16, bfloat16 and bytes.
 
 #include <algorithm>

@@ -90,7 +90,7 @@ class fused_search_cuda : public testing::Test {
       GTEST_SKIP() << why;
     }
   }
-  // The fastest body for the GPU, the one that every GPU has, and those on trial.
+  // The fastest body for the GPU, the one that every GPU has, and the one by slabs.
   static std::vector<product_body> all_bodies() {
     std::vector<product_body> bodies = {product_body::mma_sync, product_body::fastest};
     const auto place = runtime::open_backend(executor_kind::cuda);

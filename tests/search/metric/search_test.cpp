@@ -312,6 +312,35 @@ TEST(Groups, EndWhereEveryRadiusHasTooMany) {
   }
 }
 
+// On a GPU the lanes of a warp part, and a list may run over at any moment. At these sizes some do.
+TEST(Groups, OfAGpuFindTheNearest) {
+  if (const std::string reason = why_unavailable(executor_kind::cuda); !reason.empty()) {
+    GTEST_SKIP() << reason;
+  }
+  constexpr std::int64_t dimension = 20;
+  const auto vectors = [](std::int64_t count, std::uint32_t seed) {
+    std::vector<float> data = normal_data(count, dimension, seed);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      data[i] *= std::exp(-static_cast<float>(i % dimension) / 5);
+    }
+    return std::make_unique<set_holder<euclidean>>(euclidean::set(data, count, dimension));
+  };
+  const world w{find_space("euclidean"), vectors(60'000, 1), vectors(3000, 2)};
+  const auto place = open_backend(executor_kind::cuda);
+  for (const index_kind kind : {index_kind::list_of_clusters, index_kind::sss}) {
+    const index_data index = w.build(kind, *place, 64);
+    search_options options;
+    if (kind == index_kind::sss) options.distribution = distribution_rule::groups;
+    if (kind != index_kind::sss) options.walk = walk_rule::groups;
+    const auto search = w.in.open(*w.objects, index, *place, options);
+    for (const std::int64_t k : {1, 8, 16, 32}) {
+      search_report report;
+      const knn_answer answer = search->knn(*w.queries, k, {}, report);
+      EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 8), "") << to_string(kind) << k;
+    }
+  }
+}
+
 // What groups cannot do is done by clusters, with the same answer.
 TEST(Groups, LeaveALargeKToClusters) {
   const world w = world::of("euclidean", 400, 3);
