@@ -159,13 +159,12 @@ class device_index {
   distribution_rule rule_;
   walk_rule walk_;
   tolerance slack_;
-  std::int64_t cluster_size_ = 0;      // 0: the clusters have a fixed radius
-  std::optional<uploaded<M>> first_;   // objects; for clusters their members
-  std::optional<uploaded<M>> second_;  // centres or pivots
-  std::optional<uploaded<M>> near_;    // objects near each pivot, without it
-  std::int64_t near_size_ = 0;         // of each pivot
-  std::optional<uploaded<M>>
-      by_pivot_;  // for groups: all objects again, in by_nearest_pivot's order
+  std::int64_t cluster_size_ = 0;              // 0: the clusters have a fixed radius
+  std::optional<uploaded<M>> first_;           // objects; for clusters their members
+  std::optional<uploaded<M>> second_;          // centres or pivots
+  std::optional<uploaded<M>> near_;            // objects near each pivot, without it
+  std::int64_t near_size_ = 0;                 // of each pivot
+  std::optional<uploaded<M>> by_pivot_;        // all objects again, in by_nearest_pivot's order
   device_array<float> floats_, sorted_table_;  // radii, or the table; the table in that order
   device_array<std::uint32_t> first_numbers_, second_numbers_;
   device_array<std::uint32_t> starts_;  // of clusters of a fixed radius, or of pivots' objects

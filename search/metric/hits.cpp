@@ -42,7 +42,8 @@ class places {
   template <class F>
   void each(const F& f) {
     const std::size_t all = owners_.size(), parts = static_cast<std::size_t>(parts_);
-#pragma omp parallel for num_threads(static_cast <int>(parts_)) schedule(static, 1)
+    const auto threads = static_cast<int>(parts_);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (std::size_t p = 0; p < parts; ++p) {
       std::int64_t* const own = next_.data() + static_cast<std::int64_t>(p) * queries_;
       for (std::size_t h = all * p / parts; h < all * (p + 1) / parts; ++h) f(own[owners_[h]], h);
@@ -57,8 +58,8 @@ class places {
 
 }  // namespace
 
-void append_hits(range_answer& answer, std::int64_t count, unordered_hits& hits, int threads) {
-  if (answer.starts.empty()) answer.starts = {0};
+void append_hits(range_answer& answer, std::int64_t count, const unordered_hits& hits,
+                 int threads) {
   const std::size_t before = answer.objects.size(), first = answer.starts.size() - 1;
   answer.starts.resize(first + static_cast<std::size_t>(count) + 1);
   const std::span<std::int64_t> starts = std::span(answer.starts).subspan(first);

@@ -14,8 +14,8 @@ struct unordered_hits {
   raw_vector<entry> entries;
 };
 
-// Appends the answers of `count` queries: each one's hits by distance, then object. `hits` are
-// reordered. `threads`: at most so many do it.
-void append_hits(range_answer& answer, std::int64_t count, unordered_hits& hits, int threads);
+// Appends the answers of `count` queries: each one's hits by distance, then object. `answer` has
+// starts, of which the first is 0. `threads`: at most so many do it.
+void append_hits(range_answer& answer, std::int64_t count, const unordered_hits& hits, int threads);
 
 }  // namespace kselect::search::metric_space

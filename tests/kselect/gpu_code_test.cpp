@@ -2,11 +2,10 @@
 
 #include "src/gpu_code.hpp"
 
-#include <cstdlib>
-
 #include <gtest/gtest.h>
 
 #include "src/gpu_device.hpp"
+#include "tests/environment_variable.hpp"
 
 namespace kselect {
 namespace {
@@ -69,21 +68,8 @@ TEST(GpuCode, OnlyLoadingTellsOfWhatIsNoNumber) {
 }
 
 // Sets the test switch during its lifetime.
-class cut {
- public:
-  explicit cut(const char* kib) : before_(shared_cut()) { setenv(shared_cut_variable, kib, 1); }
-  ~cut() {
-    if (before_.empty()) {
-      unsetenv(shared_cut_variable);
-    } else {
-      setenv(shared_cut_variable, before_.c_str(), 1);
-    }
-  }
-  cut(const cut&) = delete;
-  cut& operator=(const cut&) = delete;
-
- private:
-  std::string before_;
+struct cut : test::environment_variable {
+  explicit cut(const char* kib) : environment_variable(shared_cut_variable, kib) {}
 };
 
 device with_shared(std::size_t bytes) {

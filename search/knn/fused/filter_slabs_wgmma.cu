@@ -70,11 +70,7 @@ struct slab_kernel {
     if (thread == 0) {
       shared.counters.first_row = std::int64_t{own.query_tile} * tile_rows;
       shared.counters.part = own.part;
-      for (int s = 0; s < buffers::stages; ++s) {
-        hopper::init_barrier(memory.full(s), 1);
-        hopper::init_barrier(memory.empty(s), consumers * (group_threads / 32));
-      }
-      hopper::publish_barriers();
+      hopper::init_stages(memory, consumers * (group_threads / 32));
     }
     __syncthreads();
     if (group == consumers) {

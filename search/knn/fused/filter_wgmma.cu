@@ -71,13 +71,7 @@ struct wgmma_kernel {
     } else {
       if (thread < block_rows) shared.found[thread] = 0;
     }
-    if (thread == 0) {
-      for (int s = 0; s < buffers::stages; ++s) {
-        hopper::init_barrier(memory.full(s), 1);
-        hopper::init_barrier(memory.empty(s), own.active * (group_threads / 32));
-      }
-      hopper::publish_barriers();
-    }
+    if (thread == 0) hopper::init_stages(memory, own.active * (group_threads / 32));
     __syncthreads();
     if (group == consumers) {
       hopper::leave_registers<registers_of_producer>();

@@ -64,21 +64,19 @@ product_body chosen_body(const search_shape& s, const device& place) {
 
 }  // namespace
 
+std::string why_not_by_slabs(const device& place) {
+  if (place.compute_capability == 90) return {};
+  return "wgmma needs a GPU of compute capability 9.0";
+}
+
 std::string why_not_wgmma(const device& place, std::int64_t slabs) {
-  if (place.compute_capability != 90) {
-    return "wgmma needs a GPU of compute capability 9.0";
-  }
+  if (std::string reason = why_not_by_slabs(place); !reason.empty()) return reason;
   if (slabs > most_slabs_of_wgmma) {
     return "wgmma keeps queries in registers, which hold " +
            std::to_string(most_slabs_of_wgmma * slab_width) +
            " components; take wgmma_slabs or mma.sync";
   }
   return {};
-}
-
-std::string why_not_by_slabs(const device& place) {
-  if (place.compute_capability == 90) return {};
-  return "wgmma needs a GPU of compute capability 9.0";
 }
 
 bool integers_are_faster(const search_shape& s, const device& place) {

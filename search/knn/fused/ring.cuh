@@ -35,6 +35,17 @@ struct ring {
   __device__ shared_address empty(int stage) const { return full(stages + stage); }
 };
 
+// One thread of a block calls it before a barrier. So many warps say of each stage that they have
+// read it; one thread says that it is full.
+template <class Ring>
+__device__ void init_stages(const Ring& memory, std::uint32_t readers) {
+  for (int s = 0; s < Ring::stages; ++s) {
+    init_barrier(memory.full(s), 1);
+    init_barrier(memory.empty(s), readers);
+  }
+  publish_barriers();
+}
+
 // A stage of the ring and the parity of its barriers' phase.
 template <int stages>
 struct cursor {

@@ -83,11 +83,7 @@ struct approach_kernel {
     }
     // At most once for each centre.
     KSELECT_HD int next() {
-      entry best = own_[0];
-      for (int apart = simt::warp_size / 2; apart > 0; apart /= 2) {
-        const entry other = simt_.shfl_xor(simt::full_mask, best, apart);
-        if (other < best) best = other;
-      }
+      const entry best = least_of_warp(simt_, own_[0]);
       if (own_[0] == best) {  // in one lane: it has the number
         KSELECT_UNROLL
         for (int j = 1; j < kept; ++j) own_[j - 1] = own_[j];

@@ -81,6 +81,16 @@ struct group {
   }
 };
 
+// The least of a warp's entries, in every lane.
+template <class Simt>
+KSELECT_HD entry least_of_warp(Simt& simt, entry own) {
+  for (int apart = simt::warp_size / 2; apart > 0; apart /= 2) {
+    const entry other = simt.shfl_xor(simt::full_mask, own, apart);
+    if (other < own) own = other;
+  }
+  return own;
+}
+
 // Calls f(j, distance) for each of `count` staged queries that object i is at most radii[j] away
 // from. A metric may have a way of its own that gives the same distances (`distances_within`).
 template <class M, int count, class Simt, class F>

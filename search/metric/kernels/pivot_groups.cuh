@@ -59,17 +59,13 @@ KSELECT_HD int nearest_pivot(const group<M, Simt, pivot_group_job<M>>& g) {
     const entry e = make_entry(measured[p * simt.warps()], p);
     best = e < best ? e : best;
   }
-  for (int apart = simt::warp_size / 2; apart > 0; apart /= 2) {
-    const entry other = simt.shfl_xor(simt::full_mask, best, apart);
-    best = other < best ? other : best;
-  }
-  return static_cast<int>(object_of(best));
+  return static_cast<int>(object_of(least_of_warp(simt, best)));
 }
 
 // Takes from the masks of a warp's objects the queries that pivots keep from them. The pivot
-// nearest to the queries comes first: it mostly rules out most. A warp takes as long as
-// its thread with most queries. So further pivots are tested while the last ones took enough
-// queries from that thread.
+// nearest to the queries comes first: it mostly rules out most. A warp takes as long as its thread
+// with most queries. So further pivots are tested while the last ones took enough queries from that
+// thread.
 template <class M, class Simt>
 class pivot_tests {
  public:

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <chrono>
-#include <cstdlib>
 #include <numeric>
 #include <random>
 #include <string>
@@ -13,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/error.hpp"
+#include "tests/environment_variable.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -57,23 +57,8 @@ TEST(HostCeilings, AreOfThisWorld) {
 }
 
 // The variable of the block's size for as long as this lives.
-class block_of {
- public:
-  explicit block_of(const char* mib) : before_(ceiling_block()) {
-    setenv(ceiling_block_variable, mib, 1);
-  }
-  ~block_of() {
-    if (before_.empty()) {
-      unsetenv(ceiling_block_variable);
-    } else {
-      setenv(ceiling_block_variable, before_.c_str(), 1);
-    }
-  }
-  block_of(const block_of&) = delete;
-  block_of& operator=(const block_of&) = delete;
-
- private:
-  std::string before_;
+struct block_of : test::environment_variable {
+  explicit block_of(const char* mib) : environment_variable(ceiling_block_variable, mib) {}
 };
 
 TEST(HostCeilings, OfASmallBlockAreThoseOfCaches) {

@@ -47,7 +47,7 @@ TEST_P(filter_slabs_cuda_of, keeps_exactly_what_is_beyond_the_threshold) {
   expect_all_exact(256, 1, 16, 2, GetParam());
   expect_all_exact(256, 128, 128, 2, GetParam());
 }
-// One slab and many, whole ones and others; as many as stay in shared memory, and more.
+// One slab and many, whole ones and others.
 TEST_P(filter_slabs_cuda_of, takes_every_dimension) {
   for (const std::int64_t d : {1, 64, 127, 128, 129, 200, 256, 448, 449, 784, 896, 897, 960}) {
     expect_all_exact(905, 70, d, 5, GetParam());

@@ -40,7 +40,7 @@ hits_of_batch made(std::int64_t queries, std::uint32_t most, unsigned seed) {
 
 TEST(Hits, OfEveryBatchFollowTheFormerOnes) {
   for (const int threads : {1, 3}) {
-    range_answer answer;
+    range_answer answer{.starts = {0}, .objects = {}, .distances = {}};
     std::vector<std::vector<entry>> all;
     // One part each, several, none, and queries without hits at the ends.
     for (const auto& [queries, most] :

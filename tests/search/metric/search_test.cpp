@@ -224,6 +224,13 @@ TEST(Pruning, SparesDistancesInFewDimensions) {
   EXPECT_LT(pivots.done->distances, 20 * 3000 / 4);
 }
 
+std::unique_ptr<backend> fibers_in_order(simt::schedule order, std::uint64_t seed) {
+  simt::fiber_options fiber;
+  fiber.order = order;
+  fiber.seed = seed;
+  return open_host_backend(executor_kind::fiber, 2, fiber);
+}
+
 // Every order of lanes gives the same answer with the same work.
 TEST(Schedules, DoNotShow) {
   const world w = world::of("euclidean", 200, 4);
@@ -238,10 +245,8 @@ TEST(Schedules, DoNotShow) {
     const radius_plan plan = train_radius(w.in, *w.objects, index, 6, 1);
     std::optional<work> first;
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
-      simt::fiber_options fiber;
-      fiber.order = seed == 0 ? simt::schedule::reversed : simt::schedule::random;
-      fiber.seed = seed;
-      const auto place = open_host_backend(executor_kind::fiber, 2, fiber);
+      const auto place =
+          fibers_in_order(seed == 0 ? simt::schedule::reversed : simt::schedule::random, seed);
       EXPECT_EQ(build(which, *place).clusters, index.clusters);
       search_report report;
       const knn_answer answer =
@@ -267,10 +272,7 @@ TEST(Groups, CutListsOfManyTies) {
   const auto host = open_host_backend(executor_kind::cpu, 1);
   const index_data index = w.build(index_kind::list_of_clusters, *host, 40);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    simt::fiber_options fiber;
-    fiber.order = simt::schedule::random;
-    fiber.seed = seed;
-    const auto place = open_host_backend(executor_kind::fiber, 2, fiber);
+    const auto place = fibers_in_order(simt::schedule::random, seed);
     search_report report;
     const auto search =
         w.in.open(*w.objects, index, *place, {.walk = walk_rule::groups, .block_threads = 96});
@@ -298,10 +300,7 @@ TEST(Groups, EndWhereEveryRadiusHasTooMany) {
       .clusters = {},
       .pivots = w.in.build_pivots(*w.objects, {.alpha = 0.45, .most = 1}, *host)};
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    simt::fiber_options fiber;
-    fiber.order = simt::schedule::random;
-    fiber.seed = seed;
-    const auto place = open_host_backend(executor_kind::fiber, 2, fiber);
+    const auto place = fibers_in_order(simt::schedule::random, seed);
     search_report report;
     const auto search = w.in.open(*w.objects, index, *place,
                                   {.distribution = distribution_rule::groups, .block_threads = 64});
