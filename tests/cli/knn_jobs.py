@@ -83,9 +83,19 @@ def disturbed(start, directory, name, count, disturb):
         if not wait_for_tiles(directory, name, count, job):
             return None
         disturb(job)
-        return None if job.wait(timeout=120) == 0 else job
+        return job if ends_with_failure(job, directory, name) else None
 
     return first_in_time(attempt)
+
+
+def ends_with_failure(job, directory, name):
+    """Waits for the end. A rank stopped after all tiles were done never ends; that is no failure."""
+    try:
+        return job.wait(timeout=120) != 0
+    except subprocess.TimeoutExpired:
+        if finished_tiles(directory, name) > 0:
+            raise
+        return False
 
 
 def sanitized(binary):

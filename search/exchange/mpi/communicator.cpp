@@ -1,9 +1,10 @@
 // The communicator over MPI: non-blocking calls that are polled, so that every wait has an end.
 //
-// Before a call that ranks reach at different times (an exchange, a collection), they report to
+// Before a call that ranks reach at different times (a gathering, an exchange), they report to
 // rank 0 and wait for its reply. If a rank does not come within the limit, rank 0 knows which one;
-// the others know only that rank 0 did not reply. If a rank dies, mpirun notices sooner and ends
-// the others.
+// the others know only that rank 0 did not reply. So they wait longer than rank 0 ever does: it
+// waits twice the limit within a call, then once more for words of the ranks that are stuck. If a
+// rank dies, mpirun notices sooner and ends the others.
 
 #include "search/exchange/communicator.hpp"
 
@@ -201,10 +202,17 @@ class mpi_communicator final : public communicator {
     const auto begin = steady::now();
     for (int turn = 0; !done(); ++turn) {
       const std::chrono::duration<double> waited = steady::now() - begin;
-      if (waited.count() > limit_s) return false;
+      if (waited.count() > limit_s) return done();  // this process may have been stopped
       if (turn > 10) std::this_thread::sleep_for(std::chrono::microseconds(turn < 1000 ? 50 : 500));
     }
     return true;
+  }
+
+  // Whether the call has ended. It also lets MPI go on with it.
+  static bool tested(MPI_Request& request) {
+    int flag = 0;
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    return flag != 0;
   }
 
   [[noreturn]] void give_up(const std::string& who, const char* what) {
@@ -217,31 +225,28 @@ class mpi_communicator final : public communicator {
   }
 
   void finish(MPI_Request& request, const char* what) {
-    const bool done = within(2 * limit_, [&] {
-      int flag = 0;
-      MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-      return flag != 0;
-    });
-    if (!done) give_up(silent_ranks(), what);
+    if (!within(2 * limit_, [&] { return tested(request); })) give_up(silent_ranks(), what);
   }
 
   // The names of the ranks that stopped answering within a call that all had entered. The other
-  // ranks tell rank 0 that they are stuck. Rank 0 then names the silent ones and ends the job. A
-  // rank that is not ended by then names rank 0.
+  // ranks tell rank 0 that they are stuck there, or report to the next meeting. Rank 0 then names
+  // the silent ones and ends the job. A rank that is not ended by then names rank 0.
   std::string silent_ranks() {
     if (rank_ != 0) {
       MPI_Request word{};
       MPI_Isend(nullptr, 0, MPI_BYTE, 0, tag_stuck, MPI_COMM_WORLD, &word);
       within(2 * limit_, [&] {
-        int sent = 0;
-        MPI_Test(&word, &sent, MPI_STATUS_IGNORE);
+        tested(word);
         return false;
       });
       return name(0);
     }
-    std::vector<MPI_Request> words = receive_from_all(tag_stuck);
-    come_within(limit_, words);
-    const std::string silent = missing(words);
+    std::vector<MPI_Request> stuck = receive_from_all(tag_stuck), here = receive_from_all(tag_here);
+    std::string silent;
+    within(limit_, [&] {
+      silent = missing(stuck, here);
+      return silent.empty();
+    });
     return silent.empty() ? "another rank" : silent;
   }
 
@@ -277,12 +282,12 @@ class mpi_communicator final : public communicator {
     for (MPI_Request& request : requests) finish(request, what);
   }
 
-  std::string missing(std::vector<MPI_Request>& requests) {
+  // The names of the ranks of which no word has come, neither in `words` nor in `others`.
+  std::string missing(std::span<MPI_Request> words, std::span<MPI_Request> others = {}) {
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      int flag = 0;
-      MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
-      if (flag == 0) names.push_back(name(static_cast<int>(i) + 1));
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (tested(words[i]) || (!others.empty() && tested(others[i]))) continue;
+      names.push_back(name(static_cast<int>(i) + 1));
     }
     return fmt::format("{}", fmt::join(names, ", "));
   }
@@ -291,14 +296,8 @@ class mpi_communicator final : public communicator {
     MPI_Request here{}, go{};
     MPI_Isend(nullptr, 0, MPI_BYTE, 0, tag_here, MPI_COMM_WORLD, &here);
     MPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_go, MPI_COMM_WORLD, &go);
-    // Waits longer than rank 0 does, so that rank 0 can name the missing rank first.
-    const bool come = within(2 * limit_, [&] {
-      int sent = 0, word = 0;
-      MPI_Test(&here, &sent, MPI_STATUS_IGNORE);
-      MPI_Test(&go, &word, MPI_STATUS_IGNORE);
-      return sent != 0 && word != 0;
-    });
-    if (!come) give_up(name(0), what);
+    // Rank 0 may be in the call before this meeting.
+    if (!within(4 * limit_, [&] { return tested(here) && tested(go); })) give_up(name(0), what);
   }
 
   double limit_;
