@@ -1,6 +1,8 @@
 // Compares every verb on fibers with plain host code, under every schedule.
 
+#include <array>
 #include <bit>
+#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -72,6 +74,13 @@ TEST(fiber_verbs, places) {
   });
 }
 
+word dot_of_bytes(word x, word y) {
+  std::array<signed char, 4> of_x{}, of_y{};
+  std::memcpy(of_x.data(), &x, 4);
+  std::memcpy(of_y.data(), &y, 4);
+  return static_cast<word>(std::inner_product(of_x.begin(), of_x.end(), of_y.begin(), 0));
+}
+
 TEST(fiber_verbs, bits) {
   const auto given = [](const buffers& b, int first, int lane) {
     return lane == 5 ? 0 : b.given(first, lane);
@@ -101,6 +110,10 @@ TEST(fiber_verbs, bits) {
       [=](auto& b, int first, int lane) { return ones(wide(b, first, lane)); },
       [=](auto& b, int first, int lane) { return lowest(wide(b, first, lane)); },
       [=](auto& b, int first, int lane) { return leading(wide(b, first, lane), 64); },
+      [=](auto& b, int first, int lane) {
+        const word x = given(b, first, lane);
+        return dot_of_bytes(x, ~x * 0x9e3779b9U) - 7;
+      },
   });
 }
 

@@ -66,6 +66,7 @@ struct bits {
     answer(simt, a, 3, static_cast<std::uint32_t>(simt.popc(wide)));
     answer(simt, a, 4, static_cast<std::uint32_t>(simt.ffs(wide)));
     answer(simt, a, 5, static_cast<std::uint32_t>(simt.clz(wide)));
+    answer(simt, a, 6, static_cast<std::uint32_t>(simt.dot4(word, ~word * 0x9e3779b9U, -7)));
   }
 };
 

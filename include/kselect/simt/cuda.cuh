@@ -45,6 +45,9 @@ class cuda {
   __device__ static int ffs(std::uint64_t bits) { return __ffsll(static_cast<long long>(bits)); }
   __device__ static int clz(std::uint32_t bits) { return __clz(static_cast<int>(bits)); }
   __device__ static int clz(std::uint64_t bits) { return __clzll(static_cast<long long>(bits)); }
+  __device__ static std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) {
+    return __dp4a(static_cast<int>(a), static_cast<int>(b), sum);
+  }
   __device__ static float smaller(float a, float b) { return detail::smaller_or_nan(a, b); }
   __device__ static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
   __device__ static std::int32_t smaller(std::int32_t a, std::int32_t b) { return a < b ? a : b; }

@@ -69,6 +69,13 @@ class fiber {
   }
   KSELECT_HD static int clz(std::uint32_t bits) { return std::countl_zero(bits); }
   KSELECT_HD static int clz(std::uint64_t bits) { return std::countl_zero(bits); }
+  // `sum` and the products of four signed bytes each.
+  KSELECT_HD static std::int32_t dot4(std::uint32_t a, std::uint32_t b, std::int32_t sum) {
+    for (int byte = 0; byte < 4; ++byte) {
+      sum += static_cast<std::int8_t>(a >> 8 * byte) * static_cast<std::int8_t>(b >> 8 * byte);
+    }
+    return sum;
+  }
   // The smaller of two numbers; NaN if either is NaN. For floats that NaN is 0x7fffffff.
   KSELECT_HD static float smaller(float a, float b) {
     if (a != a || b != b) return std::bit_cast<float>(0x7fffffffU);

@@ -74,6 +74,7 @@ struct finish_args {
   global<const double> squares, errors;  // of the rounded queries, by row
   global<const float> thresholds;
   global<const corpus_facts> facts;
+  byte_rows bytes = {};
   answers to;
   unproven left;
   std::uint32_t room = 0;       // survivors of a query
@@ -104,8 +105,10 @@ struct finish_kernel_of {
   KSELECT_HD static constexpr std::uint32_t most_measured(std::uint32_t room) {
     return room < 2048 ? room : 2048;
   }
-  static constexpr std::size_t dynamic_bytes(std::uint32_t room, std::int64_t dimension) {
+  static constexpr std::size_t dynamic_bytes(std::uint32_t room, std::int64_t dimension,
+                                             int slabs_of_bytes) {
     return most_measured(room) * distances::item_bytes +
+           byte_rows::chunks_of_query(slabs_of_bytes) * sizeof(chunk) +
            static_cast<std::size_t>(dimension) * sizeof(double) +
            room * (sizeof(std::uint32_t) + sizeof(float));
   }
@@ -118,6 +121,8 @@ struct finish_kernel_of {
     shared.clear(simt);
     const image_row x = image_of(simt, a.queries, at.query);
     here.image.place(simt, x);
+    const byte_distances<Simt> bytes(simt, a.bytes, here.query_bytes);
+    bytes.place(at.row, a.squares, a.errors);
     simt.sync_block();
     collect(simt, shared, a.first, at.row, at.threshold, here.all);
     collect(simt, shared, a.second, at.row, at.threshold, here.all);
@@ -129,21 +134,15 @@ struct finish_kernel_of {
       append(simt, shared, a, at.query, here, count, wants);
     };
     take([&](float score) { return best.has(score); });
-    std::uint32_t measured = measure_from(simt, shared, a, x, here, 0);
+    const survivor_distances<products, Simt> to_query(simt, a.corpus, x, here.image, bytes);
+    std::uint32_t measured = measure_from(simt, shared, a, to_query, here, 0);
     float threshold = at.threshold;
     if (!best.all()) {
       threshold = raised(simt, a, at, here.list, measured);
       take([&](float score) { return !best.has(score) && score > threshold; });
-      measured = measure_from(simt, shared, a, x, here, measured);
+      measured = measure_from(simt, shared, a, to_query, here, measured);
     }
-    for (std::int64_t j = simt.thread(); j < a.to.k; j += simt.threads()) {
-      if (j >= measured) {
-        write_none(simt, a.to, at.query, j);
-        continue;
-      }
-      const auto item = here.list.get(static_cast<kernels::position>(j));
-      write_answer(simt, a.to, at.query, j, distance_of_key(item.key), item.at);
-    }
+    write(simt, a.to, at.query, here.list, measured);
     if (simt.thread() == 0) judge(simt, shared, a, {at.row, at.query, threshold}, here, measured);
   }
 
@@ -155,6 +154,7 @@ struct finish_kernel_of {
   // What lies in dynamic shared memory.
   struct memory {
     distances list;
+    chunk* query_bytes;
     query_image image;
     scored_list all;
   };
@@ -163,7 +163,10 @@ struct finish_kernel_of {
     const std::uint32_t most = most_measured(a.room);
     memory here{};
     here.list.keys = static_cast<std::uint64_t*>(simt.dynamic_shared());
-    here.image = {reinterpret_cast<double*>(here.list.keys + most), a.queries.dimension};
+    here.query_bytes = reinterpret_cast<chunk*>(here.list.keys + most);
+    here.image = {
+        reinterpret_cast<double*>(here.query_bytes + byte_rows::chunks_of_query(a.bytes.slabs)),
+        a.queries.dimension};
     here.list.positions =
         reinterpret_cast<kernels::position*>(here.image.components + a.queries.dimension);
     here.all = {here.list.positions + most,
@@ -183,7 +186,7 @@ struct finish_kernel_of {
     return static_cast<float>(simt.load(a.squares, row) / 2 - offset_of(simt, a, row));
   }
 
-  // Appends the vectors of survivors whose score is wanted.
+  // Appends the vectors of survivors whose score is wanted, with their positions as keys.
   template <class Simt, class Wants>
   KSELECT_HD static void append(Simt& simt, storage& shared, const args& a, std::int64_t query,
                                 const memory& here, std::uint32_t count, const Wants& wants) {
@@ -199,6 +202,7 @@ struct finish_kernel_of {
       if (vector < 0) continue;
       if (place < most_measured(a.room)) {
         here.list.positions[place] = static_cast<kernels::position>(vector);
+        here.list.keys[place] = here.all.positions[i];
       } else {
         simt.atomic_max(shared.lost, 1);
       }
@@ -209,17 +213,30 @@ struct finish_kernel_of {
   // are.
   template <class Simt>
   KSELECT_HD static std::uint32_t measure_from(Simt& simt, storage& shared, const args& a,
-                                               const image_row& x, const memory& here,
-                                               std::uint32_t before) {
+                                               const survivor_distances<products, Simt>& to_query,
+                                               const memory& here, std::uint32_t before) {
     simt.sync_block();
     const std::uint32_t most = most_measured(a.room);
     const std::uint32_t count = shared.measured < most ? shared.measured : most;
     if (count == before) return count;
-    survivor_distances<products, Simt>(simt, a.corpus, x, here.image)
-        .measure(here.list.positions, here.list.keys, before, count,
-                 [](double distance) { return key_of(distance); });
+    to_query.measure(here.list.positions, here.list.keys, before, count,
+                     [](double distance) { return key_of(distance); });
     order_survivors(simt, here.list, count, shared.ranks);
     return count;
+  }
+
+  // The first k of the measured vectors, or all, if they are fewer.
+  template <class Simt>
+  KSELECT_HD static void write(Simt& simt, const answers& to, std::int64_t query,
+                               const distances& list, std::uint32_t measured) {
+    for (std::int64_t j = simt.thread(); j < to.k; j += simt.threads()) {
+      if (j >= measured) {
+        write_none(simt, to, query, j);
+        continue;
+      }
+      const auto item = list.get(static_cast<kernels::position>(j));
+      write_answer(simt, to, query, j, distance_of_key(item.key), item.at);
+    }
   }
 
   // The threshold that all vectors up to the k-th measured one exceed, if that is higher.

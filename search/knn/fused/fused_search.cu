@@ -196,7 +196,7 @@ class fused_search::work {
   template <class Kernel>
   void start_finish(const finish_args& args, std::int64_t rows) {
     start<Kernel>(place_, rows, args, Kernel::max_threads,
-                  Kernel::dynamic_bytes(args.room, corpus_.dimension()));
+                  Kernel::dynamic_bytes(args.room, corpus_.dimension(), args.bytes.slabs));
   }
   void finish(const batch_memory& batch, const numbering& queries, std::int64_t rows,
               const survivor_lists& first, const survivor_lists& second, std::uint32_t room) {
@@ -205,6 +205,7 @@ class fused_search::work {
     args.errors = view<const double>(batch.errors);
     args.thresholds = view<const float>(batch.thresholds);
     args.left = batch.left();
+    args.bytes = byte_rows::of(corpus_.factors(), batch.queries(), corpus_.vectors(), slabs());
     if (of_products()) return start_finish<finish_kernel_of<true>>(args, rows);
     start_finish<finish_kernel>(args, rows);
   }
@@ -269,6 +270,7 @@ class fused_search::work {
     args.facts = view<const corpus_facts>(half.facts);
     args.offsets = view<const double>(half.ordered.offsets);
     args.left = memory_.batch->left();
+    args.bytes = byte_rows::of(corpus_.factors(), half.vectors(), half.vectors(), slabs());
     if (share_.of > 1) {
       const global<double> certain = view<double>(half.certain);
       start<certain_distance_kernel>(

@@ -117,7 +117,9 @@ struct inner_queries {
 struct rounded {
   global<chunk> slabs;     // [tiles][slabs][tile_rows][slab_chunks]
   global<double> squares;  // [tiles * tile_rows]: squared norms of the rounded vectors
-  global<double> errors;   // [tiles * tile_rows]: norms of what rounding took away; +inf: unknown
+  // [tiles * tile_rows]: norms of what rounding took away. +inf: unknown. 0, where products are of
+  // bytes: the vector is the rounded one, moved by the centre.
+  global<double> errors;
 };
 
 // Survivors of one pass of the filter. The list of row r has `splits` segments with room for `room`

@@ -69,6 +69,7 @@ struct rounding_kernel_of {
   };
   struct sums {
     double square = 0, residue = 0, origin = 0;  // of the image: rounded, the rest, not moved
+    bool exact = simt::of_bytes(factors);        // all components are those of bytes
   };
 
   template <class Simt>
@@ -82,11 +83,9 @@ struct rounding_kernel_of {
       const sums mine = round_row(simt, a, position);
       const double square = warp_sum(simt, mine.square), residue = warp_sum(simt, mine.residue);
       const double origin = warp_sum(simt, mine.origin), norm = std::sqrt(square);
-      // The second term covers the rounding of images and differences in float64.
-      double error = std::sqrt(residue) * (1 + 1e-9) + 0x1p-48 * (norm + std::sqrt(origin));
-      if (!(error <= std::numeric_limits<double>::max())) {
-        error = std::numeric_limits<double>::infinity();
-      }
+      // Bytes are exact.
+      const bool exact = simt.ballot(simt::full_mask, !mine.exact) == 0;
+      const double error = exact ? 0 : error_of(residue, norm, std::sqrt(origin));
       if (simt.lane() == 0) {
         simt.store(a.to.squares, position, square);
         simt.store(a.to.errors, position, error);
@@ -112,6 +111,12 @@ struct rounding_kernel_of {
   }
 
  private:
+  // The second term covers the rounding of images and differences in float64.
+  KSELECT_HD static double error_of(double residue, double norm, double origin) {
+    const double error = std::sqrt(residue) * (1 + 1e-9) + 0x1p-48 * (norm + origin);
+    return error <= std::numeric_limits<double>::max() ? error
+                                                       : std::numeric_limits<double>::infinity();
+  }
   // What is summed for a mean. The mean of bfloat16 is harmonic: large vectors, whose errors are
   // large, too, do not decide it. Zeros do not count.
   KSELECT_HD static double counted(double length) {
@@ -159,6 +164,7 @@ struct rounding_kernel_of {
     const double moved = (image - simt.load(a.centre, c)) * scale;
     const rounded_number kept = nearest(moved == moved ? moved : 0);
     const double value = kept.value, rest = moved - value;
+    if constexpr (simt::of_bytes(factors)) all.exact &= value + simt.load(a.centre, c) == image;
     all.square += value * value;
     all.residue += rest * rest;
     all.origin += image * scale * (image * scale);

@@ -6,7 +6,7 @@
 // Else a load would meet four-way bank conflicts.
 
 #include "kernels/bitonic.cuh"
-#include "search/knn/fused/images.cuh"
+#include "search/knn/fused/byte_distances.cuh"
 
 namespace kselect::search::fused {
 
@@ -59,22 +59,26 @@ template <bool products, class Simt>
 class survivor_distances {
  public:
   KSELECT_HD survivor_distances(Simt& simt, const image_source& corpus, const image_row& x,
-                                const query_image& image)
-      : simt_(simt), corpus_(corpus), x_(x), image_(image) {}
+                                const query_image& image, const byte_distances<Simt>& bytes)
+      : simt_(simt), corpus_(corpus), x_(x), image_(image), bytes_(bytes) {}
 
-  // Writes to keys[i] the key of the distance to the vector positions[i], for `from` <= i <
-  // `count`. The sums are those of share_of_difference, or of share_of_product, bit for bit.
+  // Writes to keys[i] the key of the distance to the vector vectors[i], for `from` <= i < `count`.
+  // keys[i] is its position before. The sums are those of share_of_difference, or of
+  // share_of_product, bit for bit.
   template <class Key>
-  KSELECT_HD void measure(const kernels::position* positions, std::uint64_t* keys,
-                          std::uint32_t from, std::uint32_t count, const Key& key_of) const {
+  KSELECT_HD void measure(const kernels::position* vectors, std::uint64_t* keys, std::uint32_t from,
+                          std::uint32_t count, const Key& key_of) const {
     const auto step = static_cast<std::uint32_t>(simt_.warps() * measured_at_once);
     for (auto first = from + static_cast<std::uint32_t>(simt_.warp() * measured_at_once);
          first < count; first += step) {
+      if constexpr (!products) {
+        if (bytes_.any() && measure_bytes(keys, first, count, key_of)) continue;
+      }
       image_row y[measured_at_once];
       double shares[measured_at_once] = {};
       KSELECT_UNROLL for (int i = 0; i < measured_at_once; ++i) {
         const std::uint32_t place = first + i < count ? first + i : count - 1;
-        y[i] = image_of(simt_, corpus_, positions[place]);
+        y[i] = image_of(simt_, corpus_, vectors[place]);
       }
       if (image_.in_fours()) {
         add_shares<4>(y, shares);
@@ -84,12 +88,26 @@ class survivor_distances {
       const double sum = four_sums(simt_, shares);
       const std::uint32_t own = first + static_cast<std::uint32_t>(simt_.lane() / 8);
       if (simt_.lane() % 8 == 0 && own < count) {
-        keys[own] = key_of(products ? ranked_product(sum) : of_own(sum, positions[own]));
+        keys[own] = key_of(products ? ranked_product(sum) : of_own(sum, vectors[own]));
       }
     }
   }
 
  private:
+  // The same for a warp's next vectors, where all are bytes.
+  template <class Key>
+  KSELECT_HD bool measure_bytes(std::uint64_t* keys, std::uint32_t first, std::uint32_t count,
+                                const Key& key_of) const {
+    static_assert(slab_chunks * measured_at_once == simt::warp_size);
+    const std::uint32_t own = first + static_cast<std::uint32_t>(simt_.lane() / slab_chunks);
+    double distance = 0;
+    if (!bytes_.measure(static_cast<std::int64_t>(keys[own < count ? own : first]), distance)) {
+      return false;
+    }
+    if (simt_.lane() % slab_chunks == 0 && own < count) keys[own] = key_of(distance);
+    return true;
+  }
+
   KSELECT_HD double of_own(double sum, kernels::position vector) const {
     return ranked(sum, corpus_.unit(), x_, image_of(simt_, corpus_, vector));
   }
@@ -124,6 +142,7 @@ class survivor_distances {
   const image_source& corpus_;
   const image_row& x_;
   const query_image& image_;
+  const byte_distances<Simt>& bytes_;
 };
 
 // Each thread has one item, and counts those before it: a few barriers instead of dozens. The sum

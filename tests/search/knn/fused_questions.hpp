@@ -58,6 +58,7 @@ struct question {
   bool half_product = false;  // then the queries are all base vectors
   std::size_t step = 1;       // every so many-th query is checked
   simt::fiber_options fiber = {};
+  std::function<void(vectors&)> changes = {};  // what becomes of the base once it is prepared
 };
 
 struct answer {
@@ -70,6 +71,7 @@ struct answer {
 };
 
 inline answer search(const question& q, std::int64_t calls = 1) {
+  vectors base = q.base;
   const auto place = runtime::open_host_backend(executor_kind::fiber, 2, q.fiber);
   answer found;
   const auto size = static_cast<std::size_t>(q.query.count * q.k);
@@ -80,9 +82,9 @@ inline answer search(const question& q, std::int64_t calls = 1) {
     found.stages.push_back(s);
     work();
   };
-  prepared_corpus corpus(*place, q.base.data.data(), q.base.count, q.base.dimension, q.metric,
-                         q.factors);
+  prepared_corpus corpus(*place, base.data.data(), base.count, base.dimension, q.metric, q.factors);
   corpus.prepare(clock);
+  if (q.changes) q.changes(base);
   fused_search nearest(*place, corpus, q.query.count, q.k, q.leaves_self_out, product_body::fastest,
                        filtering::none, q.half_product);
   found.half_product = nearest.plan().half.taken();

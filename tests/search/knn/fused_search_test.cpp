@@ -105,6 +105,30 @@ TEST(fused_search, multiplies_bytes_in_integers) {
       in_integers(base, {50, 20, {base.data.begin(), base.data.begin() + 1000}}, 5, true));
 }
 
+// The corpus' float vectors are gone once it is prepared, but for what is no byte.
+TEST(fused_search, measures_bytes_by_their_rounded_rows) {
+  question q = in_integers(bytes(4200, 200, 31), bytes(40, 200, 32), 10);
+  q.query.at(7, 150) = 300;  // float64 measures all of its distances
+  const answer expected = search(q);
+  q.changes = [](vectors& base) {
+    for (float& x : base.data) x += 1;
+  };
+  const answer found = search(q);
+  const auto same = [&](std::size_t from, std::size_t to) {
+    return std::equal(found.exact.begin() + from, found.exact.begin() + to,
+                      expected.exact.begin() + from);
+  };
+  EXPECT_TRUE(same(0, 70) && same(80, 400));
+  EXPECT_FALSE(same(70, 80));
+}
+
+TEST(fused_search, measures_a_few_vectors_that_are_no_bytes_in_float64) {
+  question q = in_integers(bytes(4200, 30, 33), bytes(40, 30, 34), 10);
+  for (std::int64_t i = 0; i < 4200; i += 5) q.base.at(i, i % 30) += 0.25F;
+  const answer found = expect_exhaustive(q);
+  EXPECT_LT(found.report.by_float64, 5);
+}
+
 // They are found in float64.
 TEST(fused_search, finds_what_are_no_bytes_by_integers_too) {
   expect_exhaustive(in_integers(normal(4200, 20, 18), normal(5, 20, 19), 10));
