@@ -51,7 +51,7 @@ struct levels_view {
   int log_g;
 };
 
-// Computes the sizes of all levels (lines 2 to 7). Returns the number of keys in them.
+// Computes the sizes of all levels (lines 1 to 7, 18 and 19). Returns the number of keys in them.
 template <class T>
 std::int64_t shape_levels(levels_view<T>& levels, const problem& p, int log_g) {
   std::int64_t used = 0;

@@ -29,11 +29,13 @@ class merge_queue {
   KSELECT_HD entry head() const { return head_; }
   KSELECT_HD void reload() { head_ = slots_[0]; }
 
+  // Algorithm 2. Line 1, flat_insert: the element enters the first level, whose largest leaves.
   KSELECT_HD void push(entry e) {
     replace_largest(slots_, m_ < slots_.size() ? m_ : slots_.size(), e);
     if constexpr (!aligned) merge_while([](bool broken) { return broken; });
     reload();
   }
+  // Aligned merge: all lanes of the warp do lines 3 to 10 together.
   template <class Lanes>
   KSELECT_HD void repair(const Lanes& warp) {
     merge_while([&](bool broken) { return warp.told(broken); });
@@ -41,8 +43,9 @@ class merge_queue {
   }
 
  private:
-  // Merges level after level while `decide` says so, given whether the lane's order is broken. A
-  // lane that merges here has merged at every level before, so its first `next` slots are one run.
+  // Lines 3 to 10: merges level after level while `decide` says so, given whether the lane's order
+  // is broken. A lane that merges here has merged at every level before, so its first `next` slots
+  // are one run. merge() of line 9 is the reverse bitonic merge of Fig. 2b.
   template <class Decide>
   KSELECT_HD void merge_while(Decide decide) {
     for (int previous = 0, next = m_; next < slots_.size(); previous = next, next *= 2) {

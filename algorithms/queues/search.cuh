@@ -51,7 +51,8 @@ struct lanes {
   }
 };
 
-// Inserts `e` if it is better than the queue's head.
+// Algorithm 1, lines 2 to 4: inserts `e` if it is better than the queue's head, which is the worst
+// entry ("max. value is at queue head"). Queue::push is the paper's insert_into_queue.
 template <class Simt, class Queue>
 KSELECT_HD void insert(const lanes<Simt>& warp, Queue& queue, typename Queue::entry e) {
   const bool enters = e < queue.head();
@@ -66,6 +67,7 @@ KSELECT_HD void insert(const lanes<Simt>& warp, Queue& queue, typename Queue::en
   if constexpr (Queue::collective) queue.repair(warp);
 }
 
+// Algorithm 1: each element is compared with the head at once.
 template <class Simt, class Queue>
 class direct_search {
  public:
@@ -81,6 +83,7 @@ class direct_search {
   Queue& queue_;
 };
 
+// Algorithm 3. `waiting_` is the paper's cur, `size_` its bsize, told() its flag.
 template <class Simt, class Queue, class Slots>
 class buffered_search {
  public:
@@ -91,6 +94,7 @@ class buffered_search {
       : warp_(warp), queue_(queue), buffer_(buffer), size_(size), how_(how) {}
   KSELECT_HD entry head() const { return queue_.head(); }
 
+  // Lines 4 to 10: a candidate goes into the buffer, and a full buffer sets the flag.
   KSELECT_HD void offer(entry e) {
     if (e < queue_.head()) {
       buffer_.put(waiting_, e);
@@ -105,7 +109,8 @@ class buffered_search {
   }
 
  private:
-  // Lanes with `mine` empty their buffers; the others take part in the votes.
+  // Lines 11 to 13: local sort, then insertion. Lanes with `mine` empty their buffers; the others
+  // take part in the votes.
   KSELECT_HD void empty(bool mine) {
     constexpr entry none = static_cast<entry>(~entry{0});
     const int count = mine ? waiting_ : 0;

@@ -14,7 +14,8 @@ random = np.random.default_rng(7)
 # %% The best three of each of two rows, and where they are.
 scores = np.array([[0.1, 0.9, 0.4, 0.7], [0.8, 0.2, 0.6, 0.3]], np.float32)
 values, indices = kselect.top_k(scores, 3)
-print("best of each row:", values.tolist(), "at", indices.tolist())
+for row, (best, places) in enumerate(zip(values, indices, strict=True)):
+    print(f"row {row}:", ", ".join(f"{value:.1f} at {place}" for value, place in zip(best, places, strict=True)))
 assert indices.tolist() == [[1, 3, 2], [0, 2, 3]]
 
 # %% Along any axis of any number of dimensions; of equal elements the first ones.

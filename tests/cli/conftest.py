@@ -34,7 +34,10 @@ SMALL = {
 @pytest.fixture(scope="session")
 def binary() -> str:
     """Path of the kselect executable."""
-    return os.environ["KSELECT_BINARY"]
+    program = os.environ.get("KSELECT_BINARY")
+    if not program:
+        pytest.fail("set KSELECT_BINARY to the program, such as $PWD/build/cpu/kselect (HACKING.md)")
+    return program
 
 
 @pytest.fixture

@@ -36,9 +36,10 @@ def chosen(globs: str, tmp_path) -> tuple[set[str], set[str]]:
 
 @pytest.fixture(scope="module")
 def entries():
-    done = subprocess.run(
-        [os.environ["KSELECT_BINARY"], "list", "--json"], capture_output=True, text=True, check=True
-    )
+    program = os.environ.get("KSELECT_BINARY")
+    if not program:
+        pytest.fail("set KSELECT_BINARY to the program, such as $PWD/build/cpu/kselect (HACKING.md)")
+    done = subprocess.run([program, "list", "--json"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 

@@ -7,8 +7,7 @@
 //   3. multiplies all queries with all vectors and keeps the positions of the scores beyond the
 //      thresholds (filter.cuh),
 //   4. computes the survivors' distances in float64 from the given vectors, orders them by
-//   distance,
-//      then index, and proves that no other vector is as near (finish.cuh).
+//      distance, then index, and proves that no other vector is as near (finish.cuh).
 // A query without proof is named. It is filtered again, with a threshold that its k-th survivor
 // shows to be sufficient. What is still unproven then, such as queries with very many vectors at
 // the distance of the k-th, is done in float64 (exact.cuh). In the end every answer is proven.

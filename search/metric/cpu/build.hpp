@@ -20,11 +20,11 @@ inline void tell(job_watch* watch, std::int64_t indexed) {
   watch->end_if_stopping();
 }
 
-// List of Clusters: Barrientos 2011, Alg. 3. The first centre is object 0. Each further centre is
-// the free object with the greatest sum of distances to all earlier centres. (The text says that
-// "the complete collection" counts. Algorithm 3 chooses from what no cluster has yet, and so does
-// this.) take(entries) moves a
-// new cluster's members to the front of the free objects and returns their number.
+// List of Clusters: Barrientos 2011, Alg. 3, with a loop for its recursion. The first centre is
+// object 0. Each further centre is the free object with the greatest sum of distances to all
+// earlier centres. (The text says that the choice takes "the complete collection of elements" into
+// account. Algorithm 3 chooses from the objects that are in no cluster yet, and so does this.)
+// take(entries) moves a new cluster's members to the front of `entries` and returns their number.
 template <metric M, class Take>
 cluster_list cluster_all(const typename M::set& objects, int threads, job_watch* watch,
                          const Take& take) {
@@ -145,8 +145,9 @@ inline float separation_of(float diameter, double alpha) {
 }
 
 // SSS-Index: Barrientos 2011, Alg. 1. An object becomes a pivot if it is at least M alpha away from
-// all earlier pivots and different from them. A new pivot's row of the table also determines the
-// next pivot. The rule's diameter is not 0 unless all objects are equal.
+// all earlier pivots (line 6) and, our addition, different from them. A new pivot's row of the
+// table also determines the next pivot. The rule's diameter, M, is not 0 unless all objects are
+// equal.
 template <metric M>
 pivot_table build_pivots(const typename M::set& objects, const pivot_rule& rule, int threads,
                          job_watch* watch) {

@@ -51,7 +51,8 @@ class exhaustive_search {
   const typename M::set& objects_;
 };
 
-// Barrientos 2011, Alg. 4.
+// List of Clusters: Barrientos 2011, Alg. 4. range() is its search, with a loop for the recursion
+// of line 14. knn() has the decreasing radius of Sec. 2.1.1.
 template <metric M>
 class cluster_search {
  public:
@@ -144,8 +145,8 @@ class cluster_search {
   tolerance slack_;
 };
 
-// Barrientos 2011, Alg. 2. Objects are filtered a few hundred at a time, pivot by pivot. So the
-// table's rows are read in order and compared by vector instructions.
+// SSS-Index: Barrientos 2011, Alg. 2. Objects are filtered a few hundred at a time, pivot by pivot.
+// So the table's rows are read in order and compared by vector instructions.
 template <metric M>
 class pivot_search {
  public:

@@ -1,6 +1,18 @@
 #pragma once
 // Searches, one block a query: Barrientos 2011, Sec. 3.1.2 and 3.2.
 //
+// Algorithms 6 (List of Clusters) and 7 (SSS-Index) have five stages between barriers:
+//
+//   stage                                 Alg. 6        Alg. 7        here
+//   1  copy the query to shared memory    lines 7-9     lines 4-6     approach: M::stage
+//   2  distances to centres or pivots     lines 13-15   lines 10-12   approach: Walk::prepare
+//   3  objects within the radius          lines 19-38   lines 16-30   Walk::visit, heaps.offer
+//   4  heaps of the first warp            line 41       line 34       heaps.reduce
+//   5  the first K; is another turn due?  lines 44-48   lines 38-42   heaps.reduce, knn_kernel
+//
+// The thesis' names: distC and dist_piv are `measured`, rango is `radius`, minC is `last`, and
+// insercion_heap is `offer`. evalua_condicion is the end of knn_kernel::enlarge.
+//
 // Deviations, beside those of walks.cuh and block_heaps.cuh:
 //  - The thesis launches a block for each query. Here a fixed number of blocks takes the queries in
 //    turn, so that the heaps in global memory do not grow with their number.

@@ -76,14 +76,15 @@ struct member_clusters {
   }
 };
 
-// List of Clusters: Barrientos 2011, Alg. 6, lines 13-38. Neighbouring threads take neighbouring
-// members, so the threads of a warp are mostly in one cluster or two. The thesis' clusters have a
-// fixed size; those of a fixed radius differ in where they start alone.
+// List of Clusters: Barrientos 2011, Alg. 6, lines 13-15 and 19-38. Neighbouring threads take
+// neighbouring members, so the threads of a warp are mostly in one cluster or two. The thesis'
+// clusters have a fixed size; those of a fixed radius differ only in where they start.
 //
-// Deviation: the last cluster to be searched (the thesis' minC, line 29) is found before the
-// members are visited, not meanwhile. So the searched clusters do not depend on the order of
-// threads, and none is searched in vain. It is found again for each radius. Algorithm 6 sets minC
-// once, in line 4, and would miss answers: a larger ball need not be inside the same cluster.
+// Deviation: the last cluster to be searched (the thesis' minC, lines 28-30) is found before the
+// members are visited. Algorithm 6 finds it while it visits them. So here the searched clusters do
+// not depend on the order of threads, and none is searched in vain. minC is found again for each
+// radius. Algorithm 6 sets it to its first value only once, in line 4. That would miss answers: a
+// larger ball need not be inside the same cluster.
 template <class M>
 struct cluster_walk {
   struct storage {
@@ -248,8 +249,8 @@ KSELECT_HD inline bool apart(float a, float b, float radius, tolerance slack) {
   return separated(a, b, radius, slack) || separated(b, a, radius, slack);
 }
 
-// SSS-Index, element distribution: Barrientos 2011, Alg. 7. A thread tests its object against all
-// pivots and evaluates the distance if none rules the object out.
+// SSS-Index, element distribution: Barrientos 2011, Alg. 7, lines 10-12 and 16-30. A thread tests
+// its object against all pivots and evaluates the distance if none rules the object out.
 template <class M>
 struct element_walk {
   struct storage {};
