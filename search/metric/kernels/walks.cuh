@@ -14,6 +14,9 @@
 
 namespace kselect::search::metric_space {
 
+// Bytes of a part of dynamic shared memory. Each part begins at a multiple of 16.
+constexpr std::size_t in_shared(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+
 // The block of a walk, with its query and its memory for distances.
 template <class Simt>
 struct ground {
