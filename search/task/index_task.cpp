@@ -17,6 +17,7 @@
 #include "search/metric/index_bytes.hpp"
 #include "search/metric/prove.hpp"
 #include "search/metric/space.hpp"
+#include "search/sampled_queries.hpp"
 #include "search/task/index_axes.hpp"
 #include "search/task/objects.hpp"
 #include "search/task/settings.hpp"
