@@ -13,12 +13,14 @@
 namespace kselect::search::metric_space {
 namespace {
 
-// `groups` groups of two queries: one at the pivot, and one beyond all objects.
+// `groups` groups of two queries: one among the objects, and one beyond all. The first is where a
+// group's parts begin at an odd multiple of 32. So the other's list, which has room for k + 128 and
+// gets k + 32 and then 64 from each part, runs over amid a part: some lanes have gone on by then.
 world line_of(std::int64_t objects, int groups) {
   std::vector<float> line(static_cast<std::size_t>(objects)), queries;
   std::iota(line.begin(), line.end(), 0.0F);
   for (int g = 0; g < groups; ++g) {
-    queries.push_back(static_cast<float>(g) / 4);
+    queries.push_back(240 + static_cast<float>(g) / 4);
     queries.push_back(1.25F * static_cast<float>(objects) + static_cast<float>(g));
   }
   return {find_space("euclidean"),
