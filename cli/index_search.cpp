@@ -23,6 +23,7 @@
 #include "search/metric/index_file.hpp"
 #include "search/metric/prove.hpp"
 #include "search/metric/sets.hpp"
+#include "search/sampled_queries.hpp"
 
 namespace kselect::cli {
 namespace {

@@ -20,20 +20,6 @@ void check(const knn_request& r) {
                    {queries.source, queries.count, queries.dimension}, r.k, r.exclude_self);
 }
 
-#if KSELECT_HAS_CUDA
-void refuse_older_products(const knn_request& r) {
-  if (r.metric == metric::inner_product) {
-    throw error(failure::unsupported,
-                "inner products need products in float16 on executor cuda: name --product float16, "
-                "which says what it lacks, or take --executor cpu");
-  }
-  if (r.filter.words == nullptr) return;
-  throw error(failure::unsupported,
-              "a filter needs products in float16 on executor cuda: name --product float16, which "
-              "says what it lacks, or take --executor cpu");
-}
-#endif
-
 }  // namespace
 
 void knn(const knn_request& r, backend& place, const std::function<void(const knn_block&)>& sink) {
@@ -46,7 +32,7 @@ void knn(const knn_request& r, backend& place, const std::function<void(const kn
   }
 #if KSELECT_HAS_CUDA
   if (place.description().kind == executor_kind::cuda) {
-    refuse_older_products(r);
+    require_older_products(r.metric, r.filter.words != nullptr);
     knn_on_cuda(r, place, sink);
     if (r.report != nullptr) r.report->other_because = because;
     return;

@@ -30,4 +30,15 @@ void require_possible(const set_size& base, const set_size& queries, std::int64_
   }
 }
 
+void require_older_products(runtime::metric of, bool filtered) {
+  const char* const wanted = of == runtime::metric::inner_product ? "inner products need"
+                             : filtered                           ? "a filter needs"
+                                                                  : nullptr;
+  if (wanted == nullptr) return;
+  throw error(failure::unsupported,
+              fmt::format("{} products in float16 on executor cuda: name --product float16, which "
+                          "says what it lacks, or take --executor cpu",
+                          wanted));
+}
+
 }  // namespace kselect::search

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/distance/distance.hpp"
+
 namespace kselect::search {
 
 struct set_size {
@@ -15,5 +17,9 @@ struct set_size {
 // queries or not k candidates for each. An empty base has 0 candidates.
 void require_possible(const set_size& base, const set_size& queries, std::int64_t k,
                       bool exclude_self);
+
+// Throws error(failure::unsupported) for inner products and filters, which the older products of
+// executor cuda do not have.
+void require_older_products(runtime::metric of, bool filtered);
 
 }  // namespace kselect::search

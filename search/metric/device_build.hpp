@@ -13,6 +13,10 @@
 namespace kselect::search::metric_space {
 
 inline constexpr int build_threads = 256;
+inline std::int64_t build_blocks(const backend& place, std::int64_t objects) {
+  return resident_blocks(place.description(), build_threads,
+                         (objects + build_threads - 1) / build_threads);
+}
 
 template <metric M>
 class cluster_builder {
@@ -22,8 +26,7 @@ class cluster_builder {
         n_(objects.count()),
         cluster_size_(cluster_size),
         clusters_(clusters_of(n_, cluster_size)),
-        blocks_(resident_blocks(place.description(), build_threads,
-                                (n_ + build_threads - 1) / build_threads)),
+        blocks_(build_blocks(place, n_)),
         layout_(shared_layout::of(cluster_size, 0, M::staged_bytes(objects))),
         objects_(place, objects),
         owner_(place, n_),
@@ -106,8 +109,7 @@ pivot_table build_pivots_on(backend& place, const typename M::set& objects, cons
   pivot_table table = table_for(rule);
   const std::size_t staged = M::staged_bytes(objects);
   require_shared(place.description(), staged, "build on the CPU");
-  const std::int64_t blocks =
-      resident_blocks(place.description(), build_threads, (n + build_threads - 1) / build_threads);
+  const std::int64_t blocks = build_blocks(place, n);
   const uploaded<M> on_device(place, objects);
   const device_array<float> row(place, n);
   device_array<float> nearest(place, n);

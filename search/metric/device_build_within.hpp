@@ -60,8 +60,7 @@ cluster_list build_clusters_within_on(backend& place, const typename M::set& obj
   const std::size_t staged = M::staged_bytes(objects);
   require_shared(place.description(), staged + sizeof(typename within_kernel<M>::storage),
                  "build on the CPU");
-  const std::int64_t blocks =
-      resident_blocks(place.description(), build_threads, (n + build_threads - 1) / build_threads);
+  const std::int64_t blocks = build_blocks(place, n);
   within_arrays<M> arrays(place, objects, blocks);
   std::vector<std::int64_t> chosen;
   for (std::int64_t cluster = 0; static_cast<std::int64_t>(chosen.size()) == cluster;) {

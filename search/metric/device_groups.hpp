@@ -80,17 +80,13 @@ class group_search {
   }
 
   template <class Launch>
-  void within(kept_memory& place, const uploaded<M>& queries, float radius,
-              simt::global<std::uint32_t> hit_queries, simt::global<entry> hits,
-              simt::global<std::uint64_t> hit_count, const Launch& launch) const {
+  void within(kept_memory& place, const uploaded<M>& queries, float radius, const hit_list& hits,
+              const Launch& launch) const {
     const device_array<float> known(place, kept());
     const auto order = ordered(place, queries, {}, known, launch);
     launch.template operator()<within_group_kernel<M, job>>(
-        grid_of(search_), {.job = job_of(queries, order.view(), known),
-                           .radius = radius,
-                           .hit_queries = hit_queries,
-                           .hits = hits,
-                           .hit_count = hit_count});
+        grid_of(search_),
+        {.job = job_of(queries, order.view(), known), .radius = radius, .hits = hits});
   }
 
  private:

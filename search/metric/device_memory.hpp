@@ -116,6 +116,10 @@ struct uploaded {
 
 // Object numbers in the 32 bits that kernels use.
 std::vector<std::uint32_t> narrowed(std::span<const std::int64_t> numbers);
+inline device_array<std::uint32_t> numbers_on(backend& place,
+                                              std::span<const std::int64_t> numbers) {
+  return {place, std::span<const std::uint32_t>(narrowed(numbers))};
+}
 
 // Throws failure::resources, or failure::unsupported with the kernel's message.
 void require_ok(const status& result);

@@ -216,9 +216,7 @@ class device_searcher final : public searcher {
                       .walk = walk,
                       .count = batch.count(),
                       .radius = radius,
-                      .hit_queries = to.queries.view(),
-                      .hits = to.entries.view(),
-                      .hit_count = to.count.view()},
+                      .hits = to.list()},
                      report);
     });
   }
@@ -229,6 +227,8 @@ class device_searcher final : public searcher {
         : queries(place, room), entries(place, room), count(place, 1) {
       count.fill(0);
     }
+    hit_list list() const { return {queries.view(), entries.view(), count.view()}; }
+
     device_array<std::uint32_t> queries;
     device_array<entry> entries;
     device_array<std::uint64_t> count;
@@ -269,8 +269,7 @@ class device_searcher final : public searcher {
     return searched_in_groups(batch, 0, [&](const auto& search) {
       const uploaded<M> queries(kept_, batch);
       collect_hits([&](const hit_memory& to) {
-        search.within(kept_, queries, radius, to.queries.view(), to.entries.view(), to.count.view(),
-                      launcher(report));
+        search.within(kept_, queries, radius, to.list(), launcher(report));
       });
     });
   }

@@ -85,16 +85,6 @@ std::string wrong_hits(const range_answer& answer, float radius, std::int64_t q,
 
 }  // namespace
 
-std::vector<std::int64_t> sampled_queries(std::int64_t queries, std::int64_t most) {
-  const std::int64_t count = std::min(queries, most);
-  std::vector<std::int64_t> numbers;
-  for (std::int64_t s = 0; s < count; ++s) {
-    numbers.push_back(count == queries ? s
-                                       : s * (queries - 1) / std::max<std::int64_t>(count - 1, 1));
-  }
-  return numbers;
-}
-
 knn_answer part_of(const knn_answer& answer, std::span<const std::int64_t> queries) {
   knn_answer part{.k = answer.k, .objects = {}, .distances = {}};
   for (const std::int64_t q : queries) {

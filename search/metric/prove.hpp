@@ -11,10 +11,6 @@
 
 namespace kselect::search::metric_space {
 
-// The queries that a proof of a sample checks: the first, the last, some between; all if there are
-// at most `most`.
-std::vector<std::int64_t> sampled_queries(std::int64_t queries, std::int64_t most);
-
 // The answer to some of the queries, as if these alone had been asked.
 knn_answer part_of(const knn_answer& answer, std::span<const std::int64_t> queries);
 range_answer part_of(const range_answer& answer, std::span<const std::int64_t> queries);

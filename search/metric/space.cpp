@@ -214,48 +214,6 @@ std::int64_t resident_blocks(const device& where, int threads, std::int64_t piec
   return std::clamp<std::int64_t>(pieces, 1, simt::resident_blocks(where, threads));
 }
 
-pivot_cells by_nearest_pivot(const pivot_table& table) {
-  const std::size_t pivots = table.pivots.size(), n = table.distances.size() / pivots;
-  struct place {
-    std::size_t pivot;
-    float distance;
-    auto operator<=>(const place&) const = default;
-  };
-  std::vector<place> places(n, place{0, std::numeric_limits<float>::infinity()});
-  for (std::size_t p = 0; p < pivots; ++p) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const float distance = table.distances[p * n + i];
-      if (distance < places[i].distance) places[i] = {p, distance};
-    }
-  }
-  pivot_cells cells{.order = std::vector<std::int64_t>(n),
-                    .starts = std::vector<std::int64_t>(pivots + 1)};
-  std::iota(cells.order.begin(), cells.order.end(), std::int64_t{0});
-  std::ranges::stable_sort(cells.order, std::ranges::less{},
-                           [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; });
-  for (const place& of : places) ++cells.starts[of.pivot + 1];
-  std::partial_sum(cells.starts.begin(), cells.starts.end(), cells.starts.begin());
-  return cells;
-}
-
-std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count) {
-  std::vector<std::int64_t> near;
-  const std::int64_t n = std::ssize(table.distances) / std::max<std::int64_t>(table.count(), 1);
-  std::vector<entry> row;
-  for (std::int64_t p = 0; p < table.count(); ++p) {
-    row.clear();
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (i == table.pivots[static_cast<std::size_t>(p)]) continue;
-      row.push_back(make_entry(table.distances[static_cast<std::size_t>(p * n + i)], i));
-    }
-    std::ranges::nth_element(row, row.begin() + count - 1);
-    for (std::int64_t j = 0; j < count; ++j) {
-      near.push_back(object_of(row[static_cast<std::size_t>(j)]));
-    }
-  }
-  return near;
-}
-
 std::vector<std::uint32_t> sorted_positions(std::span<const std::uint32_t> values,
                                             std::size_t values_end) {
   std::vector<std::uint32_t> next(values_end + 1);  // place of the next position with a value

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "search/sampled_queries.hpp"
+
 namespace kselect::search {
 namespace {
 
@@ -22,12 +24,8 @@ float64_check::float64_check(const vector_set& base, const vector_set& queries, 
       graph_(graph),
       exact_(exact),
       threads_(threads),
-      images_(images_of(base.data.data(), base.count, base.dimension, of, threads)) {
-  const std::int64_t count = std::min(most, queries.count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    checked_.push_back(count == 1 ? 0 : i * (queries.count - 1) / (count - 1));
-  }
-}
+      images_(images_of(base.data.data(), base.count, base.dimension, of, threads)),
+      checked_(sampled_queries(queries.count, most)) {}
 
 std::string float64_check::disprove(const neighbours& answer) const {
   std::vector<std::string> wrong(checked_.size());

@@ -10,23 +10,20 @@
 #include "search/knn/median_times.hpp"
 #include "search/task/call_task.hpp"
 #include "search/task/settings.hpp"
+#include "search/task/vectors.hpp"
 
 namespace kselect::search {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr double ns_per_ms = 1e6;
-
 const char* yes_or_no(bool is) { return is ? "yes" : "no"; }
-
-std::string hash_of(const vector_set& set) { return fmt::format("{:016x}", set.hash); }
 
 json input_json(const knn_request& r) {
   json about = {{"kind", "dataset"},
                 {"name", std::filesystem::path(r.base.source).filename().string()},
-                {"hash", hash_of(r.base)},
-                {"query_hash", hash_of(r.queries())},
+                {"hash", hash_text(r.base)},
+                {"query_hash", hash_text(r.queries())},
                 {"dimension", r.base.dimension}};
   if (r.filter.words != nullptr) {
     const std::int64_t masks = r.filter.each() ? r.queries().count : 1;
@@ -46,15 +43,16 @@ cell cell_of(const knn_request& r, const registered& entry, const cuda_knn_repor
                   {"metric", std::string(to_string(r.metric))},
                   {"queries", queries_text(r.query == nullptr, r.exclude_self)}};
   if (r.filter.words != nullptr) {
-    c.of_problem.push_back({"filter", std::string(r.filter.each() ? "each" : "one")});
+    const std::string_view masks = r.filter.each() ? "each" : "one";
+    c.of_problem.emplace_back("filter", std::string(masks));
   }
   c.of_entry = {{"product", std::string(to_string(report.product))},
                 {"half_product", std::string(yes_or_no(report.half_product))}};
   if (!is_filtered(report.product)) {
-    c.of_entry.push_back({"sum_by_warp", std::string(yes_or_no(r.cuda.sum_by_warp))});
-    c.of_entry.push_back({"prove", std::string(to_string(r.cuda.prove))});
+    c.of_entry.emplace_back("sum_by_warp", std::string(yes_or_no(r.cuda.sum_by_warp)));
+    c.of_entry.emplace_back("prove", std::string(to_string(r.cuda.prove)));
   }
-  if (r.cuda.memory_bytes != 0) c.of_entry.push_back({"device_memory", r.cuda.memory_bytes >> 20});
+  if (r.cuda.memory_bytes != 0) c.of_entry.emplace_back("device_memory", r.cuda.memory_bytes >> 20);
   return c;
 }
 
@@ -63,7 +61,8 @@ std::vector<stage_log> stages_of(std::span<const cuda_knn_times> rounds) {
   for (const cuda_knn_stage& stage : cuda_knn_stages) {
     if (stage.name == "elapsed") continue;  // the time itself
     stage_log log{std::string(stage.name), stage.of_total, {}};
-    for (const cuda_knn_times& t : rounds) log.rounds_ns.push_back(t.*stage.time * ns_per_ms);
+    for (const cuda_knn_times& t : rounds)
+      log.rounds_ns.push_back(t.*stage.time * ns_per_millisecond);
     all.push_back(std::move(log));
   }
   return all;
@@ -102,7 +101,7 @@ measured_call call_of(const knn_run& run) {
                      .started = run.started,
                      .elapsed_s = run.elapsed_s,
                      .ceilings = run.ceilings};
-  for (const cuda_knn_times& t : rounds) call.rounds_ns.push_back(t.elapsed * ns_per_ms);
+  for (const cuda_knn_times& t : rounds) call.rounds_ns.push_back(t.elapsed * ns_per_millisecond);
   return call;
 }
 

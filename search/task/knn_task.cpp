@@ -25,8 +25,6 @@
 namespace kselect::search {
 namespace {
 
-constexpr double ns_per_millisecond = 1e6;
-
 // The settings of a cell, read.
 struct knn_settings {
   std::int64_t dimension;  // 0: the data set's

@@ -12,7 +12,7 @@ namespace kselect::search {
 
 inline constexpr std::int64_t most_checked = 16;  // queries whose answers are checked on top
 inline constexpr std::int64_t most_dimension = std::int64_t{1} << 20;
-inline constexpr double ns_per_second = 1e9;
+inline constexpr double ns_per_second = 1e9, ns_per_millisecond = 1e6;
 
 // The value of an axis that every cell has.
 template <class T>

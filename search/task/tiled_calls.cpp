@@ -17,8 +17,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr double ns_per_ms = 1e6;
-
 // What a rank waits for, one after the other, when it does not compute; the rest of its time is the
 // host's.
 constexpr std::array<std::string_view, 5> waits = {"queries_wait", "read_wait", "lists_wait",
@@ -40,7 +38,7 @@ json gpu_times_json(const cuda_knn_times& times) {
   json all = json::object();
   for (const cuda_knn_stage& stage : cuda_knn_stages) {
     if (!stage.of_total && stage.time != &cuda_knn_times::prepare) continue;
-    all[std::string(stage.name)] = times.*stage.time * ns_per_ms;
+    all[std::string(stage.name)] = times.*stage.time * ns_per_millisecond;
   }
   return all;
 }

@@ -70,12 +70,11 @@ class dataset_vectors_input final : public vectors_input {
     return dataset_sizes{.base = base_.count, .queries = query_ ? query_->count : base_.count};
   }
   nlohmann::ordered_json description() const override {
-    const auto hash = [](const vector_set& set) { return fmt::format("{:016x}", set.hash); };
     nlohmann::ordered_json about = {
         {"kind", "dataset"},
         {"name", std::filesystem::path(base_.source).filename().string()},
-        {"hash", hash(base_)},
-        {"query_hash", hash(query_ ? *query_ : base_)},
+        {"hash", hash_text(base_)},
+        {"query_hash", hash_text(query_ ? *query_ : base_)},
         {"dimension", base_.dimension}};
     return about;
   }
@@ -94,6 +93,8 @@ class dataset_vectors_input final : public vectors_input {
 };
 
 }  // namespace
+
+std::string hash_text(const vector_set& set) { return fmt::format("{:016x}", set.hash); }
 
 std::unique_ptr<vectors_input> open_vectors(const input_choice& choice) {
   if (const auto* const dataset = std::get_if<dataset_input>(&choice.spec)) {

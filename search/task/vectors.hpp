@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "harness/plan/input.hpp"
 #include "runtime/io/vectors.hpp"
@@ -26,6 +27,9 @@ class vectors_input : public sweep_input {
   // Of the data set; 0: the problem says it.
   virtual std::int64_t dimension() const = 0;
 };
+
+// The hash of the vectors, as records have it.
+std::string hash_text(const vector_set& set);
 
 // Throws whatever the readers of files throw.
 std::unique_ptr<vectors_input> open_vectors(const input_choice& choice);

@@ -1,6 +1,7 @@
 #pragma once
 // Searches by groups: the k nearest objects, and all within a radius.
 
+#include "search/metric/kernels/hit_list.cuh"
 #include "search/metric/kernels/pivot_groups.cuh"
 
 namespace kselect::search::metric_space {
@@ -171,9 +172,7 @@ struct within_group_kernel {
   struct args {
     Job job;  // without lists
     float radius;
-    simt::global<std::uint32_t> hit_queries;  // these three as in range_kernel
-    simt::global<entry> hits;
-    simt::global<std::uint64_t> hit_count;
+    hit_list hits;
   };
 
   template <class Simt>
@@ -185,10 +184,8 @@ struct within_group_kernel {
     search_group(
         g, shared.group,
         [&](int q, float d, std::int64_t object) {
-          const auto place = static_cast<std::int64_t>(simt.atomic_add(a.hit_count, 0, 1));
-          if (place >= a.hits.size) return;
-          simt.store(a.hit_queries, place, simt.load(a.job.order, g.first + q));
-          simt.store(a.hits, place, make_entry(d, object));
+          a.hits.add(
+              simt, [&] { return simt.load(a.job.order, g.first + q); }, d, object);
         },
         [] { return true; });
   }

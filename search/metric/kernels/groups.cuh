@@ -23,10 +23,9 @@ struct group_layout {
 
   static group_layout of(int queries, std::size_t staged_bytes, std::size_t cluster_bytes, int room,
                          std::size_t element) {
-    const auto rounded = [](std::size_t size) { return (size + 15) / 16 * 16; };
-    const std::size_t stride = rounded(staged_bytes);
+    const std::size_t stride = in_shared(staged_bytes);
     const auto count = static_cast<std::size_t>(queries);
-    const std::size_t lists = count * stride + rounded(cluster_bytes);
+    const std::size_t lists = count * stride + in_shared(cluster_bytes);
     return {stride, count * stride, lists, lists + count * static_cast<std::size_t>(room) * element,
             room};
   }

@@ -25,6 +25,7 @@
 //    with infinity and shrinks it after the centres are measured, which it does not detail.
 
 #include "algorithms/heap_reduction/block_heaps.cuh"
+#include "search/metric/kernels/hit_list.cuh"
 #include "search/metric/kernels/walks.cuh"
 
 namespace kselect::search::metric_space {
@@ -34,11 +35,10 @@ struct shared_layout {
   std::size_t measured, staged, bytes;  // two offsets, and the size of all
 
   static shared_layout of(std::int64_t k, std::int64_t measured_floats, std::size_t staged_bytes) {
-    const auto rounded = [](std::size_t size) { return (size + 15) / 16 * 16; };
-    const std::size_t lists = rounded(heap_reduction::shared_heap_bytes<entry>(k));
+    const std::size_t lists = in_shared(heap_reduction::shared_heap_bytes<entry>(k));
     const std::size_t staged =
-        lists + rounded(static_cast<std::size_t>(measured_floats) * sizeof(float));
-    return {lists, staged, staged + rounded(staged_bytes)};
+        lists + in_shared(static_cast<std::size_t>(measured_floats) * sizeof(float));
+    return {lists, staged, staged + in_shared(staged_bytes)};
   }
 };
 
@@ -217,10 +217,7 @@ struct range_kernel {
     typename Walk::args walk;
     std::int64_t count;
     float radius;
-    // Hits of all queries together. Hits without room are counted but not kept.
-    simt::global<std::uint32_t> hit_queries;
-    simt::global<entry> hits;
-    simt::global<std::uint64_t> hit_count;  // [1], 0 before
+    hit_list hits;
   };
 
   template <class Simt>
@@ -231,10 +228,8 @@ struct range_kernel {
       Walk::visit(
           g, shared.walk, a.walk, [&] { return a.radius; },
           [&](float d, std::int64_t i) {
-            const auto place = static_cast<std::int64_t>(simt.atomic_add(a.hit_count, 0, 1));
-            if (place >= a.hits.size) return;
-            simt.store(a.hit_queries, place, static_cast<std::uint32_t>(q));
-            simt.store(a.hits, place, make_entry(d, i));
+            a.hits.add(
+                simt, [&] { return q; }, d, i);
           });
       simt.sync_block();
     }

@@ -14,6 +14,9 @@
 
 namespace kselect::search::metric_space {
 
+// Bytes of a part of dynamic shared memory. Each part begins at a multiple of 16.
+constexpr std::size_t in_shared(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+
 // The block of a walk, with its query and its memory for distances.
 template <class Simt>
 struct ground {
@@ -233,9 +236,15 @@ struct pivot_args {
   simt::global<const float> table;
   tolerance slack;
   int count;  // pivots
-  // Of searches by groups, where objects lie by their nearest pivot, then by the distance to it:
-  // the number of each, and where those of each pivot begin, [count + 1].
+  // If objects lie by their nearest pivot, then by the distance to it: the number of each, and
+  // where those of each pivot begin, [count + 1]. Empty if they lie by number.
   simt::global<const std::uint32_t> numbers = {}, cells = {};
+
+  // The number of the object at a place.
+  template <class Simt>
+  KSELECT_HD std::int64_t number(Simt& simt, std::int64_t place) const {
+    return numbers.size == 0 ? place : std::int64_t{simt.load(numbers, place)};
+  }
 };
 
 template <class M, class Simt>
@@ -276,7 +285,7 @@ struct element_walk {
         continue;
       }
       const float d = measure<M>(g.simt, a.objects, i, g.staged);
-      if (d <= radius()) f(d, i);
+      if (d <= radius()) f(d, a.number(g.simt, i));
     }
   }
 };

@@ -224,13 +224,6 @@ TEST(Pruning, SparesDistancesInFewDimensions) {
   EXPECT_LT(pivots.done->distances, 20 * 3000 / 4);
 }
 
-std::unique_ptr<backend> fibers_in_order(simt::schedule order, std::uint64_t seed) {
-  simt::fiber_options fiber;
-  fiber.order = order;
-  fiber.seed = seed;
-  return open_host_backend(executor_kind::fiber, 2, fiber);
-}
-
 // Every order of lanes gives the same answer with the same work.
 TEST(Schedules, DoNotShow) {
   const world w = world::of("euclidean", 200, 4);
@@ -280,34 +273,6 @@ TEST(Groups, CutListsOfManyTies) {
     EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 1), "") << seed;
     EXPECT_GT((*report.counters)[simt::counter::queue_merges], 0);
     EXPECT_EQ(report.pending, 0);
-  }
-}
-
-// A group begins at the objects that are as far from the pivot as its first query. To its second
-// one these are the farthest, and each later one is nearer. So a list runs over in every turn, and
-// the last one cuts it after each part. When a thread hears that a list ran over, its warp ends
-// together.
-TEST(Groups, EndWhereEveryRadiusHasTooMany) {
-  std::vector<float> line(2000);
-  std::iota(line.begin(), line.end(), 0.0F);
-  const world w{
-      find_space("euclidean"),
-      std::make_unique<set_holder<euclidean>>(euclidean::set(line, 2000, 1)),
-      std::make_unique<set_holder<euclidean>>(euclidean::set(std::vector{0.0F, 2500.0F}, 2, 1))};
-  const auto host = open_host_backend(executor_kind::cpu, 1);
-  const index_data index{
-      .kind = index_kind::sss,
-      .clusters = {},
-      .pivots = w.in.build_pivots(*w.objects, {.alpha = 0.45, .most = 1}, *host)};
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    const auto place = fibers_in_order(simt::schedule::random, seed);
-    search_report report;
-    const auto search = w.in.open(*w.objects, index, *place,
-                                  {.distribution = distribution_rule::groups, .block_threads = 64});
-    const knn_answer answer = search->knn(*w.queries, 6, {}, report);
-    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 1), "") << seed;
-    EXPECT_EQ(answer.objects[6], 1999);
-    EXPECT_GT((*report.counters)[simt::counter::queue_merges], 4);
   }
 }
 

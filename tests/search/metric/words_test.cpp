@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/error.hpp"
+#include "search/search.hpp"
 
 namespace kselect::search::metric_space {
 namespace {

@@ -6,11 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/backend/host_backend.hpp"
 #include "search/metric/sets.hpp"
 #include "search/metric/space.hpp"
 #include "tests/search/metric/objects.hpp"
 
 namespace kselect::search::metric_space {
+
+inline std::unique_ptr<backend> fibers_in_order(simt::schedule order, std::uint64_t seed) {
+  simt::fiber_options fiber;
+  fiber.order = order;
+  fiber.seed = seed;
+  return open_host_backend(executor_kind::fiber, 2, fiber);
+}
 
 struct world {
   const space& in;

@@ -9,6 +9,7 @@
 #include "runtime/error.hpp"
 #include "search/knn/cuda/knn_on_cuda.hpp"
 #include "search/knn/cuda/stages.hpp"
+#include "search/knn/possible.hpp"
 #include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/tile_stream.hpp"
 
@@ -196,12 +197,7 @@ class shard_on_gpu final : public shard_search {
 
 gpu_tile_bounds bound_gpu_tiles(const tiled_request& request, std::int64_t dimension,
                                 std::int64_t queries, std::int64_t vectors, backend& place) {
-  if (request.metric == metric::inner_product) {
-    throw error(
-        failure::unsupported,
-        "inner products need products in float16 on executor cuda: name --product float16, which "
-        "says what it lacks, or take --executor cpu");
-  }
+  require_older_products(request.metric, false);
   const shard_request asked(request, vectors, dimension, queries);
   const memory_bounds limit = device_memory(request.cuda);
   gpu_tile_bounds bounds{};

@@ -2,8 +2,6 @@
 // the same however little that is.
 
 #include <cstring>
-#include <map>
-#include <mutex>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -12,40 +10,13 @@
 #include "search/knn/fused/memory_plan.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/tiled_knn.hpp"
-#include "tests/on_fibers.hpp"
+#include "tests/counting_fibers.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
 namespace kselect::search::product_memory {
 namespace {
 
 using input_files::folder;
-
-// Fibers that count the bytes of their memory.
-class counting_backend final : public on_fibers {
- public:
-  counting_backend() : on_fibers(1) {}
-  std::byte* allocate(std::size_t bytes) override {
-    const std::scoped_lock lock(guard_);
-    std::byte* const memory = on_fibers::allocate(bytes);
-    sizes_[memory] = bytes;
-    held_ += bytes;
-    most_ = std::max(most_, held_);
-    return memory;
-  }
-  void release(std::byte* memory) noexcept override {
-    const std::scoped_lock lock(guard_);
-    if (memory == nullptr) return;
-    held_ -= sizes_.extract(memory).mapped();
-    on_fibers::release(memory);
-  }
-
-  std::int64_t most() const { return static_cast<std::int64_t>(most_); }
-
- private:
-  std::mutex guard_;
-  std::map<std::byte*, std::size_t> sizes_;
-  std::size_t held_ = 0, most_ = 0;
-};
 
 std::filesystem::path vectors_in(const folder& at, const char* name, std::int64_t count,
                                  std::int64_t dimension, unsigned seed, bool ties) {
@@ -103,7 +74,7 @@ TEST_P(ProductMemory, IsAsPromised) {
   knn_in_tiles(free, *open_backend(executor_kind::fiber, 1), *one);
   tiled_request bounded = request_in(at, c, "bounded");
   bounded.cuda.memory_bytes = c.mib << 20;
-  counting_backend place;
+  counting_fibers place(1);
   const tiled_report report = knn_in_tiles(bounded, place, *one);
   EXPECT_LE(place.most(), bounded.cuda.memory_bytes);
   EXPECT_EQ(report.shard.rows_proven, c.self ? n : 300);

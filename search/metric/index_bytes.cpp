@@ -1,0 +1,41 @@
+#include "search/metric/index_bytes.hpp"
+
+#include <algorithm>
+
+namespace kselect::search::metric_space {
+namespace {
+
+constexpr std::int64_t number_bytes = sizeof(std::uint32_t), distance_bytes = sizeof(float);
+
+std::int64_t bytes_of_clusters(const index_extent& x) {
+  const std::int64_t starts = x.has_starts ? (x.parts + 1) * number_bytes : 0;
+  return x.objects * (x.object_bytes + number_bytes) + x.parts * distance_bytes + starts;
+}
+
+std::int64_t bytes_of_pivots(const index_extent& x) {
+  const std::int64_t bytes =
+      (x.objects + x.parts) * x.object_bytes + x.parts * x.objects * distance_bytes;
+  if (x.distribution != distribution_rule::groups) return bytes;
+  return bytes + (x.objects + x.parts + 1) * number_bytes +
+         x.parts * objects_near_a_pivot(x.objects, x.parts) * x.object_bytes;
+}
+
+}  // namespace
+
+std::int64_t objects_near_a_pivot(std::int64_t objects, std::int64_t pivots) {
+  constexpr std::int64_t fewest = 255, most = 511;
+  return std::min(objects - 1, std::clamp(2 * objects / pivots, fewest, most));
+}
+
+std::int64_t index_bytes(const index_extent& of) {
+  switch (of.kind) {
+    case index_kind::list_of_clusters:
+      return bytes_of_clusters(of);
+    case index_kind::sss:
+      return bytes_of_pivots(of);
+    default:
+      return of.objects * of.object_bytes;
+  }
+}
+
+}  // namespace kselect::search::metric_space

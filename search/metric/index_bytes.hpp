@@ -1,0 +1,25 @@
+#pragma once
+// The memory of objects with their index, as kernels search it.
+
+#include <cstdint>
+
+#include "search/metric/space.hpp"
+
+namespace kselect::search::metric_space {
+
+// So many objects near each pivot are held for searches by groups, without the pivot: as many as
+// give a good radius, but not much more than there are.
+std::int64_t objects_near_a_pivot(std::int64_t objects, std::int64_t pivots);
+
+// An index of `objects` objects, which take `object_bytes` each.
+struct index_extent {
+  index_kind kind = index_kind::none;
+  distribution_rule distribution = distribution_rule::elements;
+  std::int64_t objects = 0, object_bytes = 0;
+  std::int64_t parts = 0;   // clusters or pivots
+  bool has_starts = false;  // of clusters: their radius is fixed, not their size
+};
+// Bytes of an executor's memory (device_index.hpp).
+std::int64_t index_bytes(const index_extent& of);
+
+}  // namespace kselect::search::metric_space
