@@ -17,6 +17,7 @@
 #include "cli/help/help_commands.hpp"
 #include "cli/help/help_text.hpp"
 #include "cli/help/usage_error.hpp"
+#include "cli/leave.hpp"
 #include "harness/tune/own_table.hpp"
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
@@ -128,5 +129,8 @@ int guarded(int argc, char** argv) {
 
 int kselect::cli::program(int argc, char** argv) {
   prepare_process();
-  return on_large_stack([&] { return guarded(argc, argv); });
+  watch_exit();
+  const int code = on_large_stack([&] { return guarded(argc, argv); });
+  work_is_done();
+  return code;
 }

@@ -1,6 +1,7 @@
 """`plan`: what many calls on arrays of one shape have in common is made once."""
 
 import math
+import threading
 from typing import Any
 
 from kselect import _flags, _libraries, _ragged, _select
@@ -12,7 +13,8 @@ class Plan:
     """A call of `top_k` for arrays like the one that it was made for, with outputs of its own.
 
     Calling it selects. Every call writes the same `values` and `indices`, so it allocates nothing,
-    and CUDA graphs of torch and CuPy can capture it. Two threads need two plans.
+    and CUDA graphs of torch and CuPy can capture it. Two threads need two plans: in host memory, a
+    call while another one runs raises RuntimeError.
     """
 
     def __init__(self, library: Any, call: Call, is_flat: bool) -> None:
@@ -34,6 +36,7 @@ class Plan:
             call._fill(*self._written)
         self._workspace = library.empty_bytes(0 if self._idle else self._needed(a), a)
         self._kept = self._keep(a)
+        self._is_free = threading.Lock()
 
     @property
     def values(self) -> Any:
@@ -54,8 +57,20 @@ class Plan:
         """Select from an array of the shape, dtype and device that the plan was made for.
 
         Returns the plan's own `values` and `indices`. Raises ValueError or TypeError if `a` is of
-        another shape, dtype, kind or device.
+        another shape, dtype, kind or device, and RuntimeError if another thread is in a call of
+        this plan.
         """
+        if self._on_gpu:  # a call only queues its work, in the order of the stream
+            return self._run(a)
+        # Two calls at once would write one workspace, whose numbers say where a call writes.
+        if not self._is_free.acquire(blocking=False):
+            raise RuntimeError("another thread is in a call of this plan; two threads need two plans")
+        try:
+            return self._run(a)
+        finally:
+            self._is_free.release()
+
+    def _run(self, a: Any) -> TopK:
         if self._kept is not None and _select.run_kept(self._kept, a):
             return self._answer
         library, call = self._library, self._call

@@ -97,6 +97,11 @@ mapped_file::mapped_file(input_file file) : file_(std::move(file)) {
   const auto size = static_cast<std::size_t>(file_.identity().bytes);
   if (size == 0) return;
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.descriptor(), 0);
+  if (start == MAP_FAILED && errno == ENOMEM) {
+    throw error(failure::resources,
+                fmt::format("{}: its {} bytes do not fit the address space; raise `ulimit -v`",
+                            file_.path().string(), size));
+  }
   if (start == MAP_FAILED) {
     fail_input(file_.path(), fmt::format("cannot be read: {}", std::strerror(errno)));
   }

@@ -230,6 +230,22 @@ def test_more_threads_than_can_be_started_are_an_error(binary, base, tmp_path):
     assert done.returncode == 5 and "--threads 4096: only" in one_line(done.stderr)
 
 
+@pytest.mark.parametrize("mebibytes", [100, 150, 200, 300])
+def test_little_address_space_ends_the_program_and_never_hangs_it(binary, tmp_path, mebibytes):
+    """OpenBLAS's thread finds no memory for its buffer, and libgomp no thread, at different limits."""
+    if sanitized(binary):
+        pytest.skip("sanitizers need the address space")
+    np.save(tmp_path / "rows.npy", np.zeros((2000, 9000), np.float32))
+    done = subprocess.run([binary, "select", "rows.npy", "--k", "300", "--values", "v.npy"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=30, check=False, preexec_fn=limited(mebibytes))
+    if done.returncode == 127:
+        pytest.skip("the libraries themselves do not fit")
+    assert done.returncode in (0, 5), done.stderr
+    assert (tmp_path / "v.npy").exists() == (done.returncode == 0)
+    if done.returncode:
+        assert done.stderr.splitlines()[-1].startswith("kselect: ")
+
+
 def test_a_folder_that_cannot_be_made_is_named(kselect, config, base):
     done = kselect("noise", config(), "--out", "base.npy/noise", "--rounds", "2", check=6)
     assert one_line(done.stderr).startswith("kselect: base.npy: cannot create the directory")

@@ -1,5 +1,7 @@
 """kselect.plan: calls with outputs that are kept."""
 
+import contextlib
+import threading
 import tracemalloc
 
 import numpy as np
@@ -164,3 +166,35 @@ def test_rows_without_an_element():
     made = kselect.plan(np.zeros((3, 0)), 2, lengths=[0, 0, 0], fill=9)
     values, indices = made(np.zeros((3, 0)))
     assert (values == -np.inf).all() and (indices == 9).all()
+
+
+def test_two_threads_in_one_plan_are_an_error(monkeypatch):
+    """Both would write the plan's workspace. Eight threads crashed, never ended or answered wrongly."""
+    rows = np.random.default_rng(3).random((64, 5000), np.float32)
+    made = kselect.plan(rows, 20)
+    others = []
+
+    def call():
+        try:
+            for _ in range(40):
+                with contextlib.suppress(RuntimeError):
+                    made(rows)
+        except BaseException as problem:  # noqa: BLE001  it would be lost with its thread
+            others.append(problem)
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not others
+    assert np.array_equal(made(rows).values, kselect.top_k(rows, 20).values)
+    select = made._select
+
+    def meanwhile(*given):
+        with pytest.raises(RuntimeError, match="two threads need two plans"):
+            made(rows)
+        return select(*given)
+
+    monkeypatch.setattr(made, "_select", meanwhile)
+    made(rows)
