@@ -14,11 +14,11 @@
 #include "harness/run/whole_runs.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
-#include "search/metric/index_bytes.hpp"
 #include "search/metric/prove.hpp"
 #include "search/metric/space.hpp"
 #include "search/sampled_queries.hpp"
 #include "search/task/index_axes.hpp"
+#include "search/task/index_cell.hpp"
 #include "search/task/objects.hpp"
 #include "search/task/settings.hpp"
 #include "search/task/tasks.hpp"
@@ -32,37 +32,6 @@ double seconds_of(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-const space& space_of_cell(const cell& c) {
-  return find_space(value_of<std::string>(c.of_problem, "metric"));
-}
-
-// What is found: the k nearest, or all objects within a radius.
-struct wanted {
-  std::int64_t k;
-  double radius, share;  // both 0: the k nearest
-  bool is_range() const { return radius > 0 || share > 0; }
-};
-wanted wanted_of(const cell& c) {
-  return {c.problem.k, value_of<double>(c.of_problem, "radius"),
-          value_of<double>(c.of_problem, "share")};
-}
-
-search_options options_of(const cell& c) {
-  search_options o;
-  if (const auto* const rule = find_setting(c.of_entry, "radius_rule")) {
-    o.radius = parse<radius_rule>(std::get<std::string>(*rule)).value();
-  }
-  if (const auto* const rule = find_setting(c.of_entry, "walk")) {
-    o.walk = parse<walk_rule>(std::get<std::string>(*rule)).value();
-  }
-  if (const auto* const rule = find_setting(c.of_entry, "distribution_rule")) {
-    o.distribution = parse<distribution_rule>(std::get<std::string>(*rule)).value();
-  }
-  o.batch = value_of<std::int64_t>(c.of_entry, "batch");
-  o.block_threads = static_cast<int>(value_of<std::int64_t>(c.of_entry, "block_threads"));
-  return o;
 }
 
 // Of a cell: its objects with their index.
@@ -258,59 +227,6 @@ class index_runs final : public whole_runs {
   cell of_;  // whose objects they are
   std::map<std::string, std::shared_ptr<const indexed>> indexes_;
 };
-
-bool is_set_to(const cell& c, std::string_view axis, std::string_view value) {
-  const auto* const setting = find_setting(c.of_entry, axis);
-  return setting != nullptr && std::get<std::string>(*setting) == value;
-}
-
-// Why no search answers this cell; empty if one may.
-std::string why_not(const cell& c) {
-  const wanted what = wanted_of(c);
-  const bool on_cpu = c.executor == executor_kind::cpu;
-  const bool other_walk = is_set_to(c, "walk", "clusters") || is_set_to(c, "walk", "groups");
-  if (may_contain_nan(c.problem.distribution) || may_contain_infinities(c.problem.distribution)) {
-    return "the components of vectors must be finite";
-  }
-  if (c.problem.n > most_objects) return fmt::format("more than {} objects", most_objects);
-  if (on_cpu && is_set_to(c, "distribution_rule", "groups")) {
-    return "groups of queries are of kernels, this is executor cpu";
-  }
-  if (other_walk && is_set_to(c, "radius_rule", "decreasing")) {
-    return "a decreasing radius goes through the members, by no other walk";
-  }
-  if (other_walk && on_cpu) return "the walk is one of kernels, this is executor cpu";
-  if (!on_cpu && value_of<std::int64_t>(c.of_entry, "threads") != 0) {
-    return fmt::format("threads are for executor cpu, this is {}", to_string(c.executor));
-  }
-  if (what.radius > 0 && what.share > 0) return "give either a radius or a share";
-  return {};
-}
-
-// Objects with their index, queries and answers. How many pivots a rule selects, and how many
-// clusters a radius makes, is not known before: then they count as one.
-std::size_t bytes_of(const cell& c) {
-  constexpr std::int64_t word_bytes = 32;  // of objects without a dimension, about
-  const workload& p = c.problem;
-  const std::int64_t each = std::max<std::int64_t>(
-      value_of<std::int64_t>(c.of_problem, "dimension") * std::int64_t{sizeof(float)}, word_bytes);
-  index_extent extent{.kind = parse<index_kind>(c.entry->algorithm->name).value(),
-                      .distribution = options_of(c).distribution,
-                      .objects = p.n,
-                      .object_bytes = each,
-                      .parts = 1};
-  if (extent.kind == index_kind::list_of_clusters) {
-    extent.has_starts = value_of<double>(c.of_entry, "cluster_radius") > 0;
-    const auto size = value_of<std::int64_t>(c.of_entry, "cluster_size");
-    if (!extent.has_starts) extent.parts = clusters_of(p.n, size);
-  } else if (extent.kind == index_kind::sss) {
-    extent.parts = std::max<std::int64_t>(value_of<std::int64_t>(c.of_entry, "pivots"), 1);
-  }
-  const double answer = wanted_of(c).is_range() ? 0 : 12 * static_cast<double>(p.k);
-  const double bytes = static_cast<double>(index_bytes(extent)) +
-                       static_cast<double>(p.q) * (static_cast<double>(each) + answer);
-  return static_cast<std::size_t>(std::min(bytes, 0x1p60));
-}
 
 algorithm entry_of(index_kind kind, std::string_view source) {
   algorithm entry;

@@ -5,6 +5,7 @@
 // That radius is the distance of the k-th nearest object in the query's nearest clusters. It is
 // mostly near the final one, and a search within it needs no second turn.
 
+#include "kselect/simt/assert.hpp"
 #include "search/metric/kernels/groups.cuh"
 
 namespace kselect::search::metric_space {
@@ -81,9 +82,10 @@ struct approach_kernel {
         : simt_(simt), away_(away), clusters_(clusters) {
       look(false, 0);
     }
-    // At most once for each centre.
+    // All lanes, at most once for each centre.
     KSELECT_HD int next() {
       const entry best = least_of_warp(simt_, own_[0]);
+      KSELECT_ASSERT(best != none);
       if (own_[0] == best) {  // in one lane: it has the number
         KSELECT_UNROLL
         for (int j = 1; j < kept; ++j) own_[j - 1] = own_[j];

@@ -1,6 +1,7 @@
 #pragma once
 // Searches by groups: the k nearest objects, and all within a radius.
 
+#include "kselect/simt/assert.hpp"
 #include "search/metric/kernels/hit_list.cuh"
 #include "search/metric/kernels/pivot_groups.cuh"
 

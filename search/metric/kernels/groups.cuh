@@ -158,7 +158,8 @@ KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage
 
 // Calls f(q, distance, object) in one thread for each object that is at most the radius of query q
 // of the group away. All threads call round() after each part of the search; a thread calls f at
-// most once for each query in a part. A warp that hears false from round() leaves out the rest.
+// most once for each query in a part. A warp that hears false from round() leaves out the rest: all
+// of its lanes must hear the same, and if round() has barriers, all threads must hear true.
 template <class M, class Simt, class F, class Round>
 KSELECT_HD void search_group(const group<M, Simt>& g, group_storage& shared, const F& f,
                              const Round& round) {
