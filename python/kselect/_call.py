@@ -199,6 +199,8 @@ class Call:
                 raise TypeError(f"out: {name} have dtype {found(array)}, not {dtype}")
             if not getattr(getattr(array, "flags", None), "writeable", True):
                 raise ValueError(f"out: {name} are read-only")
+            if _may_overlap_itself(array):
+                raise ValueError(f"out: elements of {name} share memory with each other")
         self._refuse_shared_memory(*pair)
         return pair
 
@@ -215,6 +217,22 @@ class Call:
 
     def _out_dtype(self, out: Any) -> Any:
         return getattr(self._outputs(out)[1], "dtype", None)
+
+
+def _may_overlap_itself(array: Any) -> bool:
+    """Whether two elements may lie at one place, as those of broadcast and expanded arrays do."""
+    if hasattr(array, "strides"):  # NumPy's and CuPy's, in bytes
+        strides, size = array.strides, array.dtype.itemsize
+    elif callable(getattr(array, "stride", None)):  # torch's, in elements
+        strides, size = array.stride(), 1
+    else:
+        return False
+    extent = size  # from the first byte of the dimensions so far to the end of their last element
+    for stride, count in sorted((abs(s), n) for s, n in zip(strides, array.shape, strict=True) if n > 1):
+        if stride < extent:
+            return 0 not in array.shape
+        extent += stride * (count - 1)
+    return False
 
 
 def _pair(out: Any) -> tuple[Any, Any]:

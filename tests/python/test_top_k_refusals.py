@@ -195,3 +195,21 @@ def test_two_threads_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_an_output_whose_elements_share_memory_is_refused(library):
+    """Rows would overwrite each other's answers."""
+    a = np.random.default_rng(3).random((6, 50), np.float32)
+    indices = np.zeros((6, 2), np.int64)
+    values = np.lib.stride_tricks.as_strided(np.zeros(20, np.float32), (6, 2), (4, 4))
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        a, indices, values = torch.as_tensor(a), torch.as_tensor(indices), torch.zeros(1, 2).expand(6, 2)
+    with pytest.raises(ValueError, match="elements of values share memory with each other"):
+        kselect.top_k(a, 2, out=(values, indices))
+    for fits in (np.zeros((2, 6), np.float32).T, np.zeros((6, 8), np.float32)[::-1, ::-4]):
+        if library == "torch" and min(fits.strides) < 0:
+            continue  # torch has no negative strides
+        out = torch.as_tensor(fits) if library == "torch" else fits
+        assert np.array_equal(kselect.top_k(a, 2, out=(out, indices))[0], kselect.top_k(a, 2)[0])
