@@ -143,7 +143,7 @@ def top_k(
         out: Arrays for values and indices, of the answer's shape and dtypes. They are returned. With
             indices_only, the array for indices.
         workspace: Dense array of uint8 on the device of `a`, for a call that allocates no scratch
-            memory.
+            memory. Two calls must not use it at once.
         stream: For arrays on a GPU: the CUDA stream to work on, as an integer or an object of
             torch's or CuPy's. By default the current stream of the library of `a`. The call does
             not wait for the GPU.

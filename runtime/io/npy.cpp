@@ -4,6 +4,7 @@
 #include "runtime/io/npy.hpp"
 
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +23,17 @@ std::int64_t checked_bytes(const std::filesystem::path& file, element_type type,
                 fmt::format("{}: the shape to write does not fit 64 bits", file.string()));
   }
   return *bytes;
+}
+
+// Before hours are spent on a file that cannot be finished.
+void require_space(const std::filesystem::path& file, std::int64_t bytes) {
+  std::error_code unknown;
+  const auto free = std::filesystem::space(absolute(file).parent_path(), unknown).available;
+  if (unknown || static_cast<std::uint64_t>(bytes) <= free) return;
+  throw error(failure::output,
+              fmt::format("{}: its {} MiB do not fit into the {} MiB that are free there; name a "
+                          "file on another disk, or write less",
+                          file.string(), bytes >> 20, free >> 20));
 }
 
 }  // namespace
@@ -44,6 +56,7 @@ npy_file npy_file::open_or_collect(const std::filesystem::path& file) {
 npy_writer::npy_writer(const std::filesystem::path& file, element_type type,
                        std::span<const std::int64_t> shape)
     : file_(file, stream_targets::allowed), missing_bytes_(checked_bytes(file, type, shape)) {
+  if (!is_stream(file)) require_space(file, missing_bytes_);
   const auto there = static_cast<std::int64_t>(available_memory());
   if (is_stream(file) && there != 0 && missing_bytes_ > there) {
     throw error(failure::resources,

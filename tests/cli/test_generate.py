@@ -34,3 +34,9 @@ def test_bad_input(kselect):
         kselect("generate", *wrong, "--output", "x.npy", check=2)
     done = kselect("generate", "--count", 3, "--dimension", 3, "--output", "none/x.npy", check=6)
     assert "none" in one_line(done.stderr)
+
+
+def test_what_the_disk_cannot_hold_is_refused_at_once(kselect, tmp_path):
+    done = kselect("generate", "--count", 2**40, "--dimension", 2**18, "--output", "large.npy", check=6)
+    assert "large.npy" in one_line(done.stderr) and "free" in done.stderr
+    assert not list(tmp_path.iterdir())
