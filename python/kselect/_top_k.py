@@ -113,7 +113,7 @@ def top_k(
             int8, uint8, float8_e4m3fn or float8_e5m2. NumPy's (with ml_dtypes' types), torch's (CPU,
             CUDA), CuPy's, JAX's (CPU), or any in host memory with DLPack; sequences become NumPy's
             arrays. It is read where it is. It is copied only if its rows lie neither one after
-            another nor, on a GPU, side by side.
+            another nor, on a GPU, side by side. No array may change while the call works on it.
         k: How many, from 0 to the length of the axis; any number if rows have lengths of their own or
             there is a mask.
         axis: The axis to select along. None: of `a` as if it had one dimension.
