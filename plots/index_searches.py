@@ -226,7 +226,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m plots.index_searches", description="Draw searches with metric indexes."
     )
-    nothing = "no searches to draw"
+    nothing = (
+        "no figure to draw: it takes k-NN searches of a GPU or on fibers with two values of k or "
+        "alpha, searches of a GPU beside those of one host thread, or batches; `kselect show RUN` "
+        "prints the times of all"
+    )
     return draw_command(parser, arguments, RUNS, read, draw, nothing)
 
 

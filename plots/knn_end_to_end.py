@@ -77,7 +77,8 @@ def read(directories: Iterable[Path]) -> list[Search]:
         whole = load_whole(directory)
         for number, cell in enumerate(whole.cells, 1):
             try:
-                if cell.get("task") == "knn" and cell["stages"].get("selection"):
+                on_gpu = cell.get("task") == "knn" and cell["executor"] == "cuda"
+                if on_gpu and cell["stages"].get("selection"):
                     searches.append(_search(cell, whole.run, whole.meta))
             except (KeyError, TypeError) as e:
                 message = f"{directory}: cell {number} is no timed search: {e!r}"
@@ -212,7 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m plots.knn_end_to_end", description="Tell where the time of k-NN goes."
     )
-    return draw_command(parser, arguments, RUNS, read, draw, "no searches to draw", markdown)
+    nothing = "no searches of a GPU to draw; `kselect show RUN` prints the times of all"
+    return draw_command(parser, arguments, RUNS, read, draw, nothing, markdown)
 
 
 if __name__ == "__main__":

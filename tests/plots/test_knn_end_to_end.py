@@ -103,4 +103,6 @@ def test_bad_input(tmp_path, capsys):
     assert knn_end_to_end.main([run]) == 3
     assert "cell 1 is no timed search: KeyError('read')" in capsys.readouterr().err
     assert knn_end_to_end.main([str(write_run(tmp_path / "empty", []))]) == 3
-    assert "no searches to draw" in capsys.readouterr().err
+    assert "no searches of a GPU to draw" in capsys.readouterr().err
+    assert knn_end_to_end.main([write(tmp_path / "host", [record() | {"executor": "cpu"}])]) == 3
+    assert "no searches of a GPU to draw" in capsys.readouterr().err
