@@ -121,15 +121,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND KSELECT_SANITIZE)
   # With sanitizers, this warning has false positives (GCC manual, -fsanitize).
   list(APPEND host_warnings -Wno-maybe-uninitialized)
 endif()
+if(KSELECT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  # In unity builds, the optimiser of GCC 12 and newer reports false positives of these warnings.
+  foreach(seen IN ITEMS array-bounds dangling-pointer free-nonheap-object maybe-uninitialized nonnull
+                        stringop-overflow stringop-overread uninitialized use-after-free)
+    list(APPEND host_warnings -Wno-${seen})
+  endforeach()
+endif()
 if(KSELECT_WERROR)
   list(APPEND host_warnings -Werror)
-  if(KSELECT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
-    # In unity builds, the optimiser of GCC 12 and newer reports false positives of these warnings.
-    foreach(seen IN ITEMS array-bounds dangling-pointer free-nonheap-object maybe-uninitialized nonnull
-                          stringop-overflow stringop-overread uninitialized use-after-free)
-      list(APPEND host_warnings -Wno-error=${seen})
-    endforeach()
-  endif()
 endif()
 target_compile_options(kselect_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${host_flags} ${host_warnings}>
