@@ -89,7 +89,8 @@ class prepared_corpus {
   global<const corpus_facts> facts() const;
   const rounded& vectors() const { return rounded_; }
   global<const float> starts() const;
-  // By which queries are rounded: the same, but for the inner product.
+  // The centre and scale with which queries are rounded. They are those of the corpus in every
+  // metric but the inner product.
   global<const float> centre_of_queries() const;
   global<const corpus_facts> facts_of_queries() const;
   global<const double> centre_norm() const;  // of the inner product alone

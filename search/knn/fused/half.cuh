@@ -1,11 +1,11 @@
 #pragma once
-// Kernels of a graph whose pairs are multiplied once: what sums begin with, and what scores are
-// compared with (docs/decisions/knn.md).
+// Kernels of a graph whose pairs are multiplied once. They compute the start of each sum and the
+// limit for each score (docs/decisions/knn.md).
 //
 //     score(x, y) = x.y + start(x) + start(y),   about -|x - y|^2 / 2
 //
-// It is symmetric, so one score serves both vectors. It lies below the score of a search by the
-// vector's own share: offset(x) = |x|^2 / 2, less what the start is raised by.
+// It is symmetric, so one score serves both vectors. A search with query x has scores higher by
+// offset(x) = |x|^2 / 2, less what start(x) was raised by (prepare.cuh).
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 #pragma once
-// A fused search within a bound on its memory. The lists, first scores and rounded queries of a
-// batch take what the batch is long, so a small memory has short batches, which are slower but as
-// right. What a query and its answer take is the caller's.
+// A fused search within a bound on its memory. A batch's lists, first scores and rounded queries
+// grow with its number of queries. So a small memory means short batches. They are slower and give
+// the same answers. The caller holds the queries and the answers themselves.
 
 #include <array>
 #include <cstdint>

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::int64_t rows_at_once = 16384;  // queries: their lists and first scores stay small
 constexpr std::int64_t most_matrix_tiles = 32, least_matrix_tiles = 8;
-// The first pass filters one part in so many of the corpus, the matrix has one in so many.
+// The first pass filters 1/16 of the corpus. The matrix has the scores of 1/256 of it.
 constexpr std::int64_t sample = 16, matrix_sample = 256;
 constexpr std::int64_t most_splits = 64;
 constexpr std::int64_t least_vectors = 4096;  // below, float64 is as fast
 constexpr double most_survivors = 1700;       // of a row, expected
 constexpr std::int64_t most_maxima = 2048;    // of a row
-constexpr std::int64_t groups_of_rank = 8;    // so many groups for each of the ranks up to r
+constexpr std::int64_t groups_of_rank = 8;    // a threshold of rank r takes 8 r groups or more
 constexpr std::int64_t longest = 4096;        // dimension
 
 // How many times as many survivors as expected a row may have. At most one row in 10^6 has more,

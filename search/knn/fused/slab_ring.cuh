@@ -10,9 +10,9 @@
 
 namespace kselect::search::fused::hopper {
 
-// The block's queries and tiles. Each step multiplies `together` tiles. Tiles of which a row gets
-// maxima come in groups (filter_args::group), and a step has one tile each of so many groups;
-// without maxima a group is one tile.
+// The block's queries and tiles. Each step multiplies `together` tiles. A filter for maxima takes
+// tiles in groups (filter_args::group): the tiles of a step are of different groups. Without maxima
+// a group is one tile.
 template <int together>
 struct slab_share {
   int query_tile, part, first_tile, last_tile, group, groups, steps;

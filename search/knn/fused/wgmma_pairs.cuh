@@ -6,11 +6,12 @@
 
 namespace kselect::search::fused::hopper {
 
-// Hits of a group: of 128 rows by a part of columns about twice the survivors that it expects.
+// Hits of a group, which has 128 rows: room for about twice the survivors that are expected in its
+// part of the columns.
 using group_hits = hit_buffer<512>;
 
-// What a thread of a group has in a tile. Bit i of a mask is of column 8 (i / 2) + i % 2 after the
-// thread's first.
+// A thread's part of a tile. Bit i of a mask stands for column 8 (i / 2) + i % 2, counted from the
+// thread's first column.
 template <class Simt>
 struct pair_tile {
   Simt& simt;
