@@ -199,7 +199,7 @@ class Call:
                 raise TypeError(f"out: {name} have dtype {found(array)}, not {dtype}")
             if not getattr(getattr(array, "flags", None), "writeable", True):
                 raise ValueError(f"out: {name} are read-only")
-            if _may_overlap_itself(array):
+            if not self.library.is_dense(array) and _may_overlap_itself(array):
                 raise ValueError(f"out: elements of {name} share memory with each other")
         self._refuse_shared_memory(*pair)
         return pair
