@@ -25,8 +25,15 @@ std::int64_t checked_bytes(const std::filesystem::path& file, element_type type,
   return *bytes;
 }
 
-// Before hours are spent on a file that cannot be finished.
+// So that no hours are spent on a file that cannot be finished. A stream is kept in memory.
 void require_space(const std::filesystem::path& file, std::int64_t bytes) {
+  if (is_stream(file)) {
+    const auto there = static_cast<std::int64_t>(available_memory());
+    if (there == 0 || bytes <= there) return;
+    throw error(failure::resources,
+                fmt::format("{}: its {} MiB do not fit into memory; name a file", output_name(file),
+                            bytes >> 20));
+  }
   std::error_code unknown;
   const auto free = std::filesystem::space(absolute(file).parent_path(), unknown).available;
   if (unknown || static_cast<std::uint64_t>(bytes) <= free) return;
@@ -56,13 +63,7 @@ npy_file npy_file::open_or_collect(const std::filesystem::path& file) {
 npy_writer::npy_writer(const std::filesystem::path& file, element_type type,
                        std::span<const std::int64_t> shape)
     : file_(file, stream_targets::allowed), missing_bytes_(checked_bytes(file, type, shape)) {
-  if (!is_stream(file)) require_space(file, missing_bytes_);
-  const auto there = static_cast<std::int64_t>(available_memory());
-  if (is_stream(file) && there != 0 && missing_bytes_ > there) {
-    throw error(failure::resources,
-                fmt::format("{}: its {} MiB do not fit into memory; name a file", output_name(file),
-                            missing_bytes_ >> 20));
-  }
+  require_space(file, missing_bytes_);
   const std::string header = format_npy_header(type, shape);
   file_.write(std::as_bytes(std::span(header)));
 }

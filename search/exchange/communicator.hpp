@@ -3,8 +3,8 @@
 // serve them: MPI between processes, shared memory between threads, and a single process alone.
 //
 // Every call is collective: all ranks make the same calls in the same order. A call waits for the
-// other ranks at most wait_limit_s(). Then it ends the job and names the missing ranks. No call
-// hangs.
+// other ranks wait_limit_s(), and over MPI at most four times as long (mpi/communicator.cpp). Then
+// it ends the job and names the missing ranks. No call hangs.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ class communicator {
   // Whether any thread of the rank may make the next call; else only the one that opened this.
   // Never two at a time.
   virtual bool any_thread() const { return true; }
-  // The longest that a call waits for another rank.
+  // How long a call waits for another rank, as said above.
   virtual double wait_limit_s() const = 0;
   // "rank 1 of 3 (host)"
   virtual std::string name(int rank) const = 0;

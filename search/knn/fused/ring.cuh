@@ -35,8 +35,8 @@ struct ring {
   __device__ shared_address empty(int stage) const { return full(stages + stage); }
 };
 
-// One thread of a block calls it before a barrier. So many warps say of each stage that they have
-// read it; one thread says that it is full.
+// Makes the barriers of all stages ready. One thread of a block calls it, and a barrier of the
+// block follows. `readers` warps arrive at a stage's empty barrier, one thread at its full one.
 template <class Ring>
 __device__ void init_stages(const Ring& memory, std::uint32_t readers) {
   for (int s = 0; s < Ring::stages; ++s) {
