@@ -11,12 +11,6 @@
 namespace kselect::simt::detail {
 namespace {
 
-// Unwinds the stack of a lane that will never resume. Not a std::exception, so that a kernel's
-// handlers do not catch it.
-struct unwound {};
-
-thread_local lane* running = nullptr;
-
 std::uint64_t collective(lane& self, const collective_call& call, std::source_location at) {
   return self.owner->meet(self, call, at);
 }
@@ -93,10 +87,12 @@ constexpr runtime verbs = {collective,  sync_block,  atomic,   bad_access, wait_
 
 }  // namespace
 
+constinit thread_local lane* block::running = nullptr;
+
 void assertion_failed(const char* condition, std::source_location at) {
   const std::string what = std::string("KSELECT_ASSERT(") + condition + ") does not hold";
-  if (running == nullptr) throw std::logic_error(what + " at " + site_text(at));
-  running->owner->fail(*running, what, at);
+  if (block::running == nullptr) throw std::logic_error(what + " at " + site_text(at));
+  block::running->owner->fail(*block::running, what, at);
 }
 
 block::block(const fiber_kernel& kernel, const grid& shape, const void* args,
@@ -149,7 +145,8 @@ void block::start(std::int64_t index) {
   shared_.poison();
   for (lane& self : lanes_) {
     self.state = lane_state::running;
-    self.flow.prepare(stacks_.bottom(self.thread), stacks_.bytes(), &block::lane_main, &self);
+    self.flow.prepare(stacks_.bottom(self.thread), stacks_.top(self.thread), &block::lane_main,
+                      &self, home_);
     ready_.add(self.warp(), self.bit());
   }
 }
@@ -184,15 +181,8 @@ void block::run_lane(lane& self) {
 }
 
 void block::resume(lane& next) {
-  next.state = lane_state::running;
-  running = &next;
-  next.flow.resume();
+  home_.switch_to(turn_of(next));
   running = nullptr;
-}
-
-void block::suspend(lane& self) {
-  self.flow.suspend();
-  if (unwinding_) throw unwound{};
 }
 
 void block::step_back(lane& self) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kselect/simt/fiber.hpp"
+#include "kselect/simt/products.hpp"
 #include "src/simt/context.hpp"
 #include "src/simt/ready_set.hpp"
 #include "src/simt/shared_memory.hpp"
@@ -61,8 +62,15 @@ struct lane_error {
   std::string message;
 };
 
+// Unwinds the stack of a lane that will never resume. Not a std::exception, so that a kernel's
+// handlers do not catch it.
+struct unwound {};
+
 class block {
  public:
+  // The lane whose turn it is on the calling thread; null outside of lanes.
+  static constinit thread_local lane* running;
+
   // `stacks` has one stack per thread. All arguments outlive the block.
   block(const fiber_kernel& kernel, const grid& shape, const void* args,
         const fiber_options& options, const stack_set& stacks);
@@ -87,18 +95,35 @@ class block {
   static void lane_main(void* self);
   void run_lane(lane& self);
   void start(std::int64_t index);
+  // The lane's turn begins with the switch to the context.
+  context& turn_of(lane& next) {
+    next.state = lane_state::running;
+    running = &next;
+    return next.flow;
+  }
   void resume(lane& next);
-  void suspend(lane& self);
+  // The next lane's turn begins at once. run() has the turn only where no lane can run.
+  void suspend(lane& self) {
+    const int thread = unwinding_ ? -1 : ready_.next();
+    context& next = thread < 0 ? home_ : turn_of(lanes_[static_cast<std::size_t>(thread)]);
+    if (&next != &self.flow) self.flow.switch_to(next);
+    if (unwinding_) throw unwound{};
+  }
   void unwind();
 
   void check_call(const lane& self, const collective_call& call, std::source_location at);
+  template <class Visit>
+  void each_lane(int warp, std::uint32_t mask, const Visit& visit);
   void complete(int warp, const group& done);
   std::uint64_t shuffled(const lane& self, std::uint32_t mask);
   void multiply(int warp);        // products.cpp
+  template <product factors>
+  void multiply_by(int warp);
   void bring_matrices(int warp);  // products.cpp
   void release_barriers();
-  std::uint32_t matching(const lane& self, std::uint32_t mask) const;
-  std::uint32_t reduced(const lane& self, std::uint32_t mask) const;
+  std::uint32_t matching(const lane& self, std::uint32_t mask);
+  std::uint32_t reduced(int warp, const group& done);
+  std::uint32_t voted(int warp, const group& done);
   lane& lane_of(int warp, int index) {
     return lanes_[static_cast<std::size_t>(warp * warp_size + index)];
   }
@@ -120,6 +145,7 @@ class block {
   simt::places places_;
 
   std::int64_t index_ = 0;
+  context home_;  // where run() was called
   std::vector<lane> lanes_;
   std::vector<std::vector<group>> groups_;  // by warp
   // By warp: a bit for each counter that has counted a step since the last rendezvous.

@@ -1,50 +1,115 @@
 #pragma once
-// A suspended execution with its own stack, and the switches in and out of it. The switches are
+// An execution with its own stack, and the switch from one to another. Switches are
 // annotated for AddressSanitizer, which would report a fiber's stack as a wild access, and for
 // ThreadSanitizer, which would report the hand-over between fibers as a race.
 //
 // It uses Boost.Context's fcontext, because Debian builds Boost's `fiber` class without
-// annotations.
+// annotations. The switch is inline: Boost leaves a stack by a jump, after which the processor predicts
+// each return of the functions around it wrongly.
 
 #include <cstddef>
 #include <cstdint>
 
+#include <boost/context/detail/fcontext.hpp>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define KSELECT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KSELECT_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define KSELECT_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KSELECT_TSAN 1
+#endif
+#endif
+
+#if defined(KSELECT_ASAN)
+#include <sanitizer/common_interface_defs.h>
+#endif
+// TSan keeps a call stack per fiber. It must not see a function that is entered on one fiber and
+// left on another, or never left.
+#if defined(KSELECT_TSAN)
+#include <sanitizer/tsan_interface.h>
+#define KSELECT_OFF_THE_RECORD __attribute__((no_sanitize("thread")))
+#else
+#define KSELECT_OFF_THE_RECORD
+#endif
+
 namespace kselect::simt::detail {
+
+namespace boost_context = boost::context::detail;
 
 class context {
  public:
-  context();
+  context() = default;
   ~context();
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  // Prepares entry(argument) on the stack. It starts at the first resume. When entry returns, the
-  // current resume returns too, and the context may be prepared again.
-  void prepare(std::byte* bottom, std::size_t bytes, void (*entry)(void*), void* argument);
+  // Prepares entry(argument) on the stack. It starts at the first switch to this context. When entry
+  // returns, the thread goes on in `after`, and this context may be prepared again. The stack begins at
+  // `top` and ends at `bottom`.
+  void prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument,
+               context& after);
 
-  // From outside: runs the context until it suspends or ends.
-  void resume();
-  // From inside: returns to the caller of resume.
-  void suspend();
+  // Leaves this context, where the calling thread runs, and goes on in `next`. Returns when another
+  // context of the thread switches back. A context that was never prepared is the thread's own stack.
+  void switch_to(context& next) {
+    void* fake = nullptr;
+#if defined(KSELECT_TSAN)
+    thread_ = __tsan_get_current_fiber();
+#endif
+    next.announce(&fake);
+    hand_over both{this, &next};
+    take(boost_context::jump_fcontext(next.place_, &both), fake);
+  }
 
  private:
-  [[noreturn]] void leave();
-
+  // What a jump carries: the two contexts.
+  struct hand_over {
+    context* from;
+    context* to;
+  };
   struct boost_entry;  // target of the first jump
 
-  void* inside_ = nullptr;   // where the context continues
-  void* outside_ = nullptr;  // where the caller of resume continues
+  // Announces a switch to this context. `fake` keeps ASan's shadow frames of the stack that is left; null
+  // if it is left for good.
+  KSELECT_OFF_THE_RECORD void announce([[maybe_unused]] void** fake) const {
+#if defined(KSELECT_ASAN)
+    __sanitizer_start_switch_fiber(fake, bottom_, bytes_);
+#endif
+#if defined(KSELECT_TSAN)
+    __tsan_switch_to_fiber(thread_, 0);
+#endif
+  }
+
+  // The first thing on the stack that is entered. ASan tells the bounds of the stack that was left: so those of
+  // the thread's own stack become known.
+  static context& take(boost_context::transfer_t jump, [[maybe_unused]] void* fake) {
+    const hand_over both = *static_cast<const hand_over*>(jump.data);
+    both.from->place_ = jump.fctx;
+#if defined(KSELECT_ASAN)
+    __sanitizer_finish_switch_fiber(fake, &both.from->bottom_, &both.from->bytes_);
+#endif
+    return *both.to;
+  }
+
+  [[noreturn]] void leave();
+
+  void* place_ = nullptr;  // where the context continues
   void (*entry_)(void*) = nullptr;
   void* argument_ = nullptr;
-  std::byte* bottom_ = nullptr;
-  std::size_t bytes_ = 0;
+  context* after_ = nullptr;
 
   // For the sanitizers; otherwise unused.
-  const void* outside_bottom_ = nullptr;
-  std::size_t outside_bytes_ = 0;
-  void* inside_fake_ = nullptr;
-  void* inside_thread_ = nullptr;
-  void* outside_thread_ = nullptr;
+  const void* bottom_ = nullptr;
+  std::size_t bytes_ = 0;
+  void* thread_ = nullptr;
+  bool made_thread_ = false;
 };
 
 }  // namespace kselect::simt::detail

@@ -17,67 +17,73 @@ const Call& call_of(const lane& self) {
 }
 
 // Component i of a register.
-double component(product factors, std::uint32_t bits, int i) {
-  if (factors == product::int8) return static_cast<std::int8_t>(bits >> 8 * i & 0xffU);
-  if (factors == product::uint8) return static_cast<std::uint8_t>(bits >> 8 * i & 0xffU);
+template <product factors>
+double component(std::uint32_t bits, int i) {
+  if constexpr (factors == product::int8) return static_cast<std::int8_t>(bits >> 8 * i & 0xffU);
+  if constexpr (factors == product::uint8) return static_cast<std::uint8_t>(bits >> 8 * i & 0xffU);
   const auto half = static_cast<std::uint16_t>(bits >> 16 * i & 0xffffU);
-  return factors == product::float16 ? to_float(float16{half}) : to_float(bfloat16{half});
+  if constexpr (factors == product::float16) return to_float(float16{half});
+  return to_float(bfloat16{half});
 }
 
-// The three matrices of a warp. Integers are sums of at most 32 products of bytes: exact.
+// The matrices of a warp, b by columns. Integers are sums of at most 32 products of bytes: exact.
+template <product factors>
 struct matrices {
-  double a[rows][32] = {}, b[columns][32] = {}, d[rows][columns] = {};
-};
+  static constexpr int depth = product_depth(factors);
+  double a[rows][depth], b[depth][columns];
+  double sums[rows][columns] = {};
 
-void take(matrices& m, const product_call& from, int lane) {
-  const int width = of_bytes(from.factors) ? 4 : 2;
-  const int g = lane / 4, c = lane % 4;
-  for (int part = 0; part < 2; ++part) {
-    for (int i = 0; i < width; ++i) {
-      const int at = width * (c + 4 * part) + i;
-      m.a[g][at] = component(from.factors, from.a[2 * part], i);
-      m.a[g + 8][at] = component(from.factors, from.a[2 * part + 1], i);
-      m.b[g][at] = component(from.factors, from.b[part], i);
+  void take(const product_call& from, int lane) {
+    constexpr int width = depth / 8;
+    const int g = lane / 4, c = lane % 4;
+    for (int part = 0; part < 2; ++part) {
+      for (int i = 0; i < width; ++i) {
+        const int at = width * (c + 4 * part) + i;
+        a[g][at] = component<factors>(from.a[2 * part], i);
+        a[g + 8][at] = component<factors>(from.a[2 * part + 1], i);
+        b[at][g] = component<factors>(from.b[part], i);
+      }
     }
   }
-}
 
-// Calls visit(d's element, row, column) for each of the lane's four sums.
-template <class Sum, class Visit>
-void each_sum(const product_call& of, int lane, const Visit& visit) {
-  auto* const d = static_cast<Sum*>(of.d);
-  for (int i = 0; i < 4; ++i) visit(d[i], lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
-}
+  // A row of sums at a time, which the compiler computes in vectors.
+  void multiply() {
+    for (int row = 0; row < rows; ++row) {
+      for (int i = 0; i < depth; ++i) {
+        for (int c = 0; c < columns; ++c) sums[row][c] += a[row][i] * b[i][c];
+      }
+    }
+  }
 
-void add_to(float& sum, double more) { sum = static_cast<float>(sum + more); }
-void add_to(std::int32_t& sum, double more) {
-  sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) +
-                                  static_cast<std::uint32_t>(static_cast<std::int64_t>(more)));
-}
+  void give(const product_call& to, int lane) const {
+    auto* const d = static_cast<product_sum<factors>*>(to.d);
+    for (int i = 0; i < 4; ++i) add_to(d[i], sums[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]);
+  }
 
-template <class Sum>
-void give(const matrices& m, const product_call& to, int lane) {
-  const int depth = product_depth(to.factors);
-  each_sum<Sum>(to, lane, [&](Sum& sum, int row, int column) {
-    double products = 0;
-    for (int i = 0; i < depth; ++i) products += m.a[row][i] * m.b[column][i];
-    add_to(sum, products);
-  });
-}
+  static void add_to(float& sum, double more) { sum = static_cast<float>(sum + more); }
+  static void add_to(std::int32_t& sum, double more) {
+    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) +
+                                    static_cast<std::uint32_t>(static_cast<std::int64_t>(more)));
+  }
+};
 
 }  // namespace
 
+template <product factors>
+void block::multiply_by(int warp) {
+  matrices<factors> m;
+  for (int i = 0; i < warp_size; ++i) m.take(call_of<product_call>(lane_of(warp, i)), i);
+  m.multiply();
+  for (int i = 0; i < warp_size; ++i) m.give(call_of<product_call>(lane_of(warp, i)), i);
+}
+
+// Every lane calls the verb with the same factors: it is a template argument.
 void block::multiply(int warp) {
-  matrices m;
-  for (int i = 0; i < warp_size; ++i) take(m, call_of<product_call>(lane_of(warp, i)), i);
-  for (int i = 0; i < warp_size; ++i) {
-    const auto& call = call_of<product_call>(lane_of(warp, i));
-    if (of_bytes(call.factors)) {
-      give<std::int32_t>(m, call, i);
-    } else {
-      give<float>(m, call, i);
-    }
-  }
+  const product factors = call_of<product_call>(lane_of(warp, 0)).factors;
+  if (factors == product::float16) multiply_by<product::float16>(warp);
+  if (factors == product::bfloat16) multiply_by<product::bfloat16>(warp);
+  if (factors == product::int8) multiply_by<product::int8>(warp);
+  if (factors == product::uint8) multiply_by<product::uint8>(warp);
 }
 
 // Register j of a lane is four bytes of the row that lane 8 j + lane / 4 named.

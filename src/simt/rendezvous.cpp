@@ -63,7 +63,8 @@ void block::check_call(const lane& self, const collective_call& call, std::sourc
 }
 
 std::uint64_t block::meet(lane& self, const collective_call& call, std::source_location at) {
-  check_call(self, call, at);
+  // In a whole warp, every source is in the mask.
+  if (call.mask != full_mask || call.width != warp_size) check_call(self, call, at);
   self.call = call;
   self.at = at;
   self.state = lane_state::waiting;
@@ -84,34 +85,44 @@ std::uint64_t block::meet(lane& self, const collective_call& call, std::source_l
   return self.result;
 }
 
+template <class Visit>
+void block::each_lane(int warp, std::uint32_t mask, const Visit& visit) {
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    visit(lane_of(warp, std::countr_zero(rest)));
+  }
+}
+
 // Computes the results of all lanes before any of them can reach its next collective.
 void block::complete(int warp, const group& done) {
   counted_steps_[static_cast<std::size_t>(warp)] = 0;
   counts_.add(done.op == operation::sync_warp ? counter::warp_syncs : counter::collectives, 1);
-  if (done.op == operation::multiply_add) multiply(warp);
-  if (done.op == operation::load_matrices) bring_matrices(warp);
-  std::uint32_t votes = 0;
-  for (std::uint32_t rest = done.mask; rest != 0; rest &= rest - 1) {
-    const lane& self = lane_of(warp, std::countr_zero(rest));
-    if (self.call.value != 0) votes |= self.bit();
-  }
-  for (std::uint32_t rest = done.mask; rest != 0; rest &= rest - 1) {
-    lane& self = lane_of(warp, std::countr_zero(rest));
-    if (done.op == operation::ballot) {
-      self.result = votes;
-    } else if (done.op == operation::any) {
-      self.result = votes != 0 ? 1 : 0;
-    } else if (done.op == operation::all) {
-      self.result = votes == done.mask ? 1 : 0;
-    } else if (done.op == operation::match_any) {
-      self.result = matching(self, done.mask);
-    } else if (is_reduction(done.op)) {
-      self.result = reduced(self, done.mask);
-    } else if (is_shuffle(done.op)) {
-      self.result = shuffled(self, done.mask);
-    }
+  const auto give_all = [&](std::uint64_t result) {
+    each_lane(warp, done.mask, [&](lane& self) { self.result = result; });
+  };
+  if (is_shuffle(done.op)) {
+    each_lane(warp, done.mask, [&](lane& self) { self.result = shuffled(self, done.mask); });
+  } else if (is_reduction(done.op)) {
+    give_all(reduced(warp, done));
+  } else if (done.op == operation::match_any) {
+    each_lane(warp, done.mask, [&](lane& self) { self.result = matching(self, done.mask); });
+  } else if (done.op == operation::multiply_add) {
+    multiply(warp);
+  } else if (done.op == operation::load_matrices) {
+    bring_matrices(warp);
+  } else if (done.op != operation::sync_warp) {
+    give_all(voted(warp, done));
   }
   ready_.add(warp, done.mask);
+}
+
+std::uint32_t block::voted(int warp, const group& done) {
+  std::uint32_t votes = 0;
+  each_lane(warp, done.mask, [&](const lane& self) {
+    if (self.call.value != 0) votes |= self.bit();
+  });
+  if (done.op == operation::any) return votes != 0 ? 1 : 0;
+  if (done.op == operation::all) return votes == done.mask ? 1 : 0;
+  return votes;
 }
 
 std::uint64_t block::shuffled(const lane& self, std::uint32_t mask) {
@@ -120,24 +131,23 @@ std::uint64_t block::shuffled(const lane& self, std::uint32_t mask) {
   return contains(mask, source) ? lane_of(self.warp(), source).call.value : inactive_poison;
 }
 
-std::uint32_t block::reduced(const lane& self, std::uint32_t mask) const {
-  auto result = static_cast<std::uint32_t>(self.call.value);
-  for (std::uint32_t rest = mask & ~self.bit(); rest != 0; rest &= rest - 1) {
-    const auto other =
-        static_cast<std::uint32_t>(lane_of(self.warp(), std::countr_zero(rest)).call.value);
-    if (self.call.op == operation::reduce_add) result += other;
-    if (self.call.op == operation::reduce_min) result = std::min(result, other);
-    if (self.call.op == operation::reduce_max) result = std::max(result, other);
-  }
+std::uint32_t block::reduced(int warp, const group& done) {
+  // What changes no other number.
+  std::uint32_t result = done.op == operation::reduce_min ? ~0U : 0U;
+  each_lane(warp, done.mask, [&](const lane& self) {
+    const auto own = static_cast<std::uint32_t>(self.call.value);
+    if (done.op == operation::reduce_add) result += own;
+    if (done.op == operation::reduce_min) result = std::min(result, own);
+    if (done.op == operation::reduce_max) result = std::max(result, own);
+  });
   return result;
 }
 
-std::uint32_t block::matching(const lane& self, std::uint32_t mask) const {
+std::uint32_t block::matching(const lane& self, std::uint32_t mask) {
   std::uint32_t equal = 0;
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-    const lane& other = lane_of(self.warp(), std::countr_zero(rest));
+  each_lane(self.warp(), mask, [&](const lane& other) {
     if (other.call.value == self.call.value) equal |= other.bit();
-  }
+  });
   return equal;
 }
 

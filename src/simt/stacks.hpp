@@ -20,6 +20,7 @@ class stack_set {
   int count() const { return count_; }
   std::size_t bytes() const { return bytes_; }
   std::byte* bottom(int i) const;  // the lowest usable byte; the guard page ends here
+  std::byte* top(int i) const;     // `bytes` and more above it: where the stack begins
 
  private:
   int count_;

@@ -101,14 +101,19 @@ inline answer search(const question& q, std::int64_t calls = 1) {
   return found;
 }
 
+inline bool has_unit_images(runtime::metric m) {
+  return m == runtime::metric::cosine || m == runtime::metric::pearson;
+}
+
 // A vector's image in long double, by the definition in runtime/distance/distance.hpp.
 struct image {
   std::vector<long double> components;
   bool directed = true;
+  std::vector<double> rounded;
 };
 inline image image_of(std::span<const float> x, runtime::metric m) {
-  image made{{x.begin(), x.end()}};
-  if (m != runtime::metric::cosine && m != runtime::metric::pearson) return made;
+  image made{.components = {x.begin(), x.end()}, .rounded = {x.begin(), x.end()}};
+  if (!has_unit_images(m)) return made;
   long double mean = 0, square = 0;
   for (const float c : x) mean += c;
   mean = m == runtime::metric::pearson ? mean / static_cast<long double>(x.size()) : 0;
@@ -118,6 +123,7 @@ inline image image_of(std::span<const float> x, runtime::metric m) {
   }
   made.directed = square != 0;
   for (long double& c : made.components) c = made.directed ? c / std::sqrt(square) : 0;
+  made.rounded.assign(made.components.begin(), made.components.end());
   return made;
 }
 inline long double distance(const image& x, const image& y, runtime::metric m) {
@@ -125,7 +131,7 @@ inline long double distance(const image& x, const image& y, runtime::metric m) {
   for (std::size_t c = 0; c < x.components.size(); ++c) {
     sum += (x.components[c] - y.components[c]) * (x.components[c] - y.components[c]);
   }
-  if (m != runtime::metric::cosine && m != runtime::metric::pearson) return sum;
+  if (!has_unit_images(m)) return sum;
   return x.directed && y.directed ? sum / 2 : 1;
 }
 
@@ -138,24 +144,44 @@ inline std::vector<image> images_of(const vectors& set, runtime::metric m) {
 // A vector by its distance from a query.
 using measured = std::pair<long double, std::int64_t>;
 
-// The nearest vectors of query i, one more than k if there are, by trying all.
+// The distance in float64, which takes a tenth of long double's time. It is wrong by less than a part in 10^11 of it, or
+// of 1 between unit images.
+inline double rounded_distance(const image& x, const image& y, runtime::metric m) {
+  if (!x.directed || !y.directed) return 1;
+  const double *a = x.rounded.data(), *b = y.rounded.data();
+  double sums[4] = {};
+  for (std::size_t c = 0, d = x.rounded.size(); c < d; ++c) {
+    sums[c % 4] += (a[c] - b[c]) * (a[c] - b[c]);
+  }
+  const double sum = sums[0] + sums[1] + sums[2] + sums[3];
+  return has_unit_images(m) ? sum / 2 : sum;
+}
+
+// The nearest vectors of query i, one more than k if there are, by trying all. float64 says which may be among
+// them, and long double decides.
 inline std::vector<measured> tried(const question& q, std::span<const image> base,
                                    const image& query, std::size_t i) {
-  std::vector<measured> all;
+  std::vector<std::pair<double, std::size_t>> rounded;
   for (std::size_t j = 0; j < base.size(); ++j) {
     if (q.leaves_self_out && i == j) continue;
+    rounded.emplace_back(rounded_distance(query, base[j], q.metric), j);
+  }
+  const std::size_t wanted = std::min(rounded.size(), static_cast<std::size_t>(q.k) + 1);
+  if (wanted == 0) return {};
+  const auto last = rounded.begin() + static_cast<std::ptrdiff_t>(wanted) - 1;
+  std::ranges::nth_element(rounded, last);
+  const double most = last->first + 1e-11 * (has_unit_images(q.metric) ? 1 : last->first);
+  std::vector<measured> all;
+  for (const auto& [near, j] : rounded) {
+    if (near > most) continue;
     all.emplace_back(distance(query, base[j], q.metric), static_cast<std::int64_t>(j));
   }
-  const std::size_t wanted = std::min(all.size(), static_cast<std::size_t>(q.k) + 1);
-  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(wanted));
+  std::ranges::sort(all);
   all.resize(wanted);
   return all;
 }
 
 // Distances that differ by less may change places: float64 does not resolve them.
-inline bool has_unit_images(runtime::metric m) {
-  return m == runtime::metric::cosine || m == runtime::metric::pearson;
-}
 inline long double resolution(runtime::metric m, long double right) {
   return has_unit_images(m) ? 1e-14L : right * 1e-13L;
 }
