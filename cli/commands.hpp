@@ -5,12 +5,14 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/cli.hpp"
 #include "kselect/registry.hpp"
+#include "runtime/error.hpp"
 #include "runtime/io/job_files.hpp"
 
 namespace kselect::cli {
@@ -54,9 +56,24 @@ const registered& require_algorithm(const std::string& name);
 // What to do about an entry that this build left out.
 std::string left_out_message(const std::string& name);
 
+// The names in a set, such as the executors of an entry.
+template <class Enum>
+std::vector<std::string> members(enum_set<Enum> set) {
+  std::vector<std::string> list;
+  for (const auto& entry : names<Enum>) {
+    if (set.contains(entry.value)) list.emplace_back(entry.name);
+  }
+  return list;
+}
+
 // The executor that the user named. For "auto", the GPU if algorithm and machine support it, else
 // native host code; never fibers, which prove kernels but are too slow for results.
 executor_kind require_executor(const std::string& name, const algorithm& entry);
+
+// These errors say which executors there are.
+error not_written_for(std::string_view name, const std::string& executor,
+                      enum_set<executor_kind> has);
+void require_available(executor_kind kind, enum_set<executor_kind> has);
 
 // Options with the same name and help in several commands.
 void option_algorithm(CLI::App& command, std::string& algorithm);

@@ -29,28 +29,43 @@ const registered& require_algorithm(const std::string& name) {
                                           left_out_hint()));
 }
 
+error not_written_for(std::string_view name, const std::string& executor,
+                      enum_set<executor_kind> has) {
+  return {failure::unsupported,
+          fmt::format("{} does not run on executor {}, but on {}; name that, or another algorithm "
+                      "of `kselect list`",
+                      name, executor, fmt::join(members(has), " and "))};
+}
+
+void require_available(executor_kind kind, enum_set<executor_kind> has) {
+  const std::string reason = why_unavailable(kind);
+  if (reason.empty()) return;
+  std::vector<std::string> others = members(has);
+  std::erase(others, to_string(kind));
+  throw error(
+      failure::unsupported,
+      fmt::format("executor {} cannot run here: {}; {}", to_string(kind), reason,
+                  others.empty() ? std::string("name another algorithm of `kselect list`")
+                                 : fmt::format("take --executor {}", fmt::join(others, " or "))));
+}
+
 executor_kind require_executor(const std::string& name, const algorithm& entry) {
   if (name != "auto") {
     // CLI11 accepts only known names.
     const executor_kind kind = parse<executor_kind>(name).value();
-    if (!entry.executors.contains(kind)) {
-      throw error(
-          failure::unsupported,
-          fmt::format("{} does not run on executor {}; see `kselect list`", entry.name, name));
-    }
-    if (const std::string reason = why_unavailable(kind); !reason.empty()) {
-      throw error(failure::unsupported,
-                  fmt::format("executor {} cannot run here: {}", name, reason));
-    }
+    if (!entry.executors.contains(kind)) throw not_written_for(entry.name, name, entry.executors);
+    require_available(kind, entry.executors);
     return kind;
   }
   for (const executor_kind kind : {executor_kind::cuda, executor_kind::cpu}) {
     if (entry.executors.contains(kind) && why_unavailable(kind).empty()) return kind;
   }
-  throw error(failure::unsupported,
-              fmt::format("{} cannot run here: {}; `--executor fiber` runs its kernel on the CPU, "
-                          "slowly, to prove it",
-                          entry.name, why_unavailable(executor_kind::cuda)));
+  const char* const advice = entry.executors.contains(executor_kind::fiber)
+                                 ? "`--executor fiber` runs its kernel on the CPU, slowly, to "
+                                   "prove it"
+                                 : "name another algorithm of `kselect list`";
+  throw error(failure::unsupported, fmt::format("{} cannot run here: {}; {}", entry.name,
+                                                why_unavailable(executor_kind::cuda), advice));
 }
 
 void option_algorithm(CLI::App& command, std::string& algorithm) {

@@ -284,9 +284,7 @@ executor_kind index_executor(const std::string& name) {
     return why_unavailable(executor_kind::cuda).empty() ? executor_kind::cuda : executor_kind::cpu;
   }
   const executor_kind kind = parse<executor_kind>(name).value();
-  if (const std::string reason = why_unavailable(kind); !reason.empty()) {
-    throw error(failure::unsupported, fmt::format("executor {} cannot run here: {}", name, reason));
-  }
+  require_available(kind, set_of(executor_kind::cpu, executor_kind::fiber, executor_kind::cuda));
   return kind;
 }
 

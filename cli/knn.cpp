@@ -152,23 +152,14 @@ void print_outcome(const knn_arguments& o, const knn_request& r, const backend& 
   print_times(*r.report);
 }
 
-// What the fused search in tiles does not go with. Each rank would say it.
-void refuse_with_products(const knn_arguments& o) {
-  if (o.tf32 || o.sum_by_warp) {
-    throw error(failure::usage,
-                fmt::format("--tf32 and --sum-by-warp do not go with --product {}", o.product));
-  }
-  const std::string executor = o.tiled.gpus.empty() ? o.executor : "cuda";
-  if (require_executor(executor, *require_algorithm(o.algorithm).algorithm) == executor_kind::cpu) {
-    throw error(
-        failure::usage,
-        fmt::format("--product {} is not for executor cpu: executors cuda and fiber have it",
-                    o.product));
-  }
+// GPUs that are named are opened, or refused, with the ranks.
+executor_kind executor_in_tiles(const knn_arguments& o) {
+  if (!o.tiled.gpus.empty()) return executor_kind::cuda;
+  return require_executor(o.executor, *require_algorithm(o.algorithm).algorithm);
 }
 
 int in_tiles(const knn_arguments& o) {
-  if (is_filtered(parse<knn_product>(o.product).value())) refuse_with_products(o);
+  refuse_what_executor_lacks(o, executor_in_tiles(o));
   if (o.indices.empty() || o.distances.empty()) {
     throw error(failure::usage,
                 "a search in tiles writes its answer tile by tile: give --indices FILE and "
@@ -257,7 +248,7 @@ int find_neighbours(const knn_arguments& given) {
   const auto started = std::chrono::system_clock::now();
   const registered& entry = require_algorithm(o.algorithm);
   const auto place = open_backend(require_executor(o.executor, *entry.algorithm), o.threads);
-  refuse_what_place_lacks(o, *place);
+  refuse_what_executor_lacks(o, place->description().kind);
   const vector_set base = load_vectors(o.base.front(), {.limit = o.limit, .streams = true});
   const vector_set query =
       o.self ? vector_set{} : load_vectors(o.query, {.streams = true, .one_row = true});

@@ -202,7 +202,10 @@ int thread_ranks(const tiled_options& o, const std::string& executor) {
                             executor));
   }
   if (const std::string why = why_unavailable(executor_kind::cuda); !why.empty()) {
-    throw error(failure::unsupported, "--gpus: executor cuda cannot run here: " + why);
+    throw error(failure::unsupported,
+                fmt::format("--gpus: executor cuda cannot run here: {}; --ranks N divides the "
+                            "corpus among threads",
+                            why));
   }
   const int here = count_places(executor_kind::cuda);
   const int wanted = o.gpus == "all" ? here : std::stoi(o.gpus);

@@ -11,9 +11,8 @@ namespace kselect::cli {
 namespace {
 
 // Which products the executor has, and which options go with them.
-void refuse_product(const knn_arguments& o, const backend& place) {
+void refuse_product(const knn_arguments& o, executor_kind kind) {
   const auto product = parse<knn_product>(o.product).value();
-  const executor_kind kind = place.description().kind;
   if (product == knn_product::automatic) return;
   const bool of_cuda = product == knn_product::float32 || product == knn_product::tf32;
   const bool fits = product == knn_product::float64 ? kind != executor_kind::cuda
@@ -29,10 +28,12 @@ void refuse_product(const knn_arguments& o, const backend& place) {
   if (product == knn_product::float32 && o.tf32) {
     throw error(failure::usage, "--tf32 is --product tf32, not float32: give one of them");
   }
-  if (!of_cuda && (o.tf32 || o.sum_by_warp || o.memory_mib != 0)) {
-    throw error(
-        failure::usage,
-        fmt::format("--memory, --tf32 and --sum-by-warp do not go with --product {}", o.product));
+  // In tiles --memory bounds all products.
+  const bool bounded = o.memory_mib != 0 && !o.tiled.wanted();
+  if (!of_cuda && (o.tf32 || o.sum_by_warp || bounded)) {
+    throw error(failure::usage,
+                fmt::format("{}--tf32 and --sum-by-warp do not go with --product {}",
+                            bounded ? "--memory, " : "", o.product));
   }
 }
 
@@ -252,27 +253,34 @@ void refuse_combinations(const knn_arguments& o) {
   }
 }
 
-void refuse_what_place_lacks(const knn_arguments& o, const backend& place) {
-  refuse_product(o, place);
-  if (!place.shares_host_memory()) return;
-  const executor_kind kind = place.description().kind;
-  if (o.tf32 || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 || !o.record.empty()) {
+void refuse_what_executor_lacks(const knn_arguments& o, executor_kind kind) {
+  refuse_product(o, kind);
+  if (kind == executor_kind::cuda) return;
+  const bool filtered = is_filtered(parse<knn_product>(o.product).value());
+  const bool bounded = o.memory_mib != 0 && !(filtered && o.tiled.wanted());
+  if (o.tf32 || o.sum_by_warp || bounded) {
     throw error(failure::usage,
-                fmt::format("--memory, --tf32, --sum-by-warp, --timing and --record are for "
-                            "executor cuda; this is {}: measure by `kselect run knn_quick`, or by "
-                            "--record with --memory-limit",
+                fmt::format("--memory, --tf32 and --sum-by-warp are for executor cuda; this is {}: "
+                            "leave them out",
                             to_string(kind)));
-  }
-  if (o.half_product && !is_filtered(parse<knn_product>(o.product).value())) {
-    throw error(failure::usage,
-                fmt::format("--half-product is for executor cuda, or for executor fiber with "
-                            "--product float16, bfloat16 or int8; this is {} with --product {}",
-                            to_string(kind), o.product));
   }
   if (o.prove != "auto" && o.prove != "all") {
     throw error(failure::usage,
                 fmt::format("--prove {} is for executor cuda; {} proves every query at no cost",
                             o.prove, to_string(kind)));
+  }
+  if (o.tiled.wanted()) return;
+  if (o.timing != 0 || !o.record.empty()) {
+    throw error(failure::usage,
+                fmt::format("--timing and --record are for executor cuda; this is {}: measure by "
+                            "`kselect run knn_quick`, or by --record with --memory-limit",
+                            to_string(kind)));
+  }
+  if (o.half_product && !filtered) {
+    throw error(failure::usage,
+                fmt::format("--half-product is for executor cuda, or for executor fiber with "
+                            "--product float16, bfloat16 or int8; this is {} with --product {}",
+                            to_string(kind), o.product));
   }
 }
 

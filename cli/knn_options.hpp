@@ -44,8 +44,8 @@ bit_masks masks_of(const knn_arguments& o, std::int64_t queries, std::int64_t ve
 knn_filter filter_of(const bit_masks& masks);
 
 // These throw error(failure::usage): for options that exclude each other, and for options that the
-// place does not have.
+// executor does not have, in memory or in tiles.
 void refuse_combinations(const knn_arguments& o);
-void refuse_what_place_lacks(const knn_arguments& o, const backend& place);
+void refuse_what_executor_lacks(const knn_arguments& o, executor_kind kind);
 
 }  // namespace kselect::cli

@@ -20,15 +20,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-template <class Enum>
-std::vector<std::string> members(enum_set<Enum> set) {
-  std::vector<std::string> list;
-  for (const auto& entry : names<Enum>) {
-    if (set.contains(entry.value)) list.emplace_back(entry.name);
-  }
-  return list;
-}
-
 json limits_json(const limits& l) {
   const auto bound = [](std::int64_t value) { return value == unlimited ? json() : json(value); };
   return {{"n", bound(l.max_n)},

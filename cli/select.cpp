@@ -68,11 +68,10 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
   p.payload = o.payload;
   p.nan = o.nan;
   if (o.ragged.any()) return p;
-  if (p.k > p.n && p.n != 0) {
+  if (p.k > p.n) {
     throw error(failure::usage,
                 fmt::format("--k {} is more than the {} columns of {}", p.k, p.n, name));
   }
-  if (p.n == 0) p.k = 0;
   return p;
 }
 

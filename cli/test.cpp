@@ -85,17 +85,15 @@ void run_and_print(const battery_case& one, const contender& c, const battery_mo
 std::vector<contender> wanted_contenders(const test_options& options) {
   const auto entries = entries_of(options.name);
   std::vector<contender> all;
+  enum_set<executor_kind> has;
   for (const registered* entry : entries) {
+    has.bits |= entry->algorithm->executors.bits;
     for (const auto& kind : names<executor_kind>) {
       if (options.executor != "all" && options.executor != kind.name) continue;
       if (entry->algorithm->executors.contains(kind.value)) all.push_back({entry, kind.value});
     }
   }
-  if (all.empty()) {
-    throw error(failure::unsupported,
-                fmt::format("{} does not run on executor {}; see `kselect list`", options.name,
-                            options.executor));
-  }
+  if (all.empty()) throw not_written_for(options.name, options.executor, has);
   return all;
 }
 

@@ -99,10 +99,11 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    place = Path(os.path.realpath(path))  # a link stays, and the file that it names is replaced
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}.unfinished")
     try:
         unfinished.write_bytes(data)
-        unfinished.replace(path)
+        unfinished.replace(place)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise

@@ -18,6 +18,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/io/atomic_file.hpp"
+
 namespace kselect::harness {
 
 int file_system::open(const char* path, int flags, mode_t mode) {
@@ -192,15 +194,16 @@ void sync_directory(const std::filesystem::path& directory, file_system& files) 
 }
 
 void write_snapshot(const std::filesystem::path& path, std::string_view text, file_system& files) {
-  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
+  const std::filesystem::path place = runtime::behind_links(path);
+  const std::filesystem::path directory = place.has_parent_path() ? place.parent_path() : ".";
   const std::filesystem::path temporary =
-      directory / fmt::format(".{}.tmp.{}", path.filename().string(), getpid());
+      directory / fmt::format(".{}.tmp.{}", place.filename().string(), getpid());
   try {
     file out(temporary, O_WRONLY | O_CREAT | O_TRUNC, failure::output, files);
     out.write_all(text);
     out.sync();
     out.close();
-    if (files.rename(temporary.c_str(), path.c_str()) < 0) {
+    if (files.rename(temporary.c_str(), place.c_str()) < 0) {
       fail_at(failure::output, path, "replace the file", errno);
     }
   } catch (const error&) {

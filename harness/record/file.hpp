@@ -76,9 +76,11 @@ void make_directories(const std::filesystem::path& directory, file_system& files
 void sync_directory(const std::filesystem::path& directory, file_system& files = system_files());
 
 // Replaces the file at `path` by `text`. At any time, even in a crash, the path holds the whole old
-// or the whole new file. Writes `.<name>.tmp.<pid>` beside it and renames it, so only one thread of
-// a process may write a path at a time. Throws error(failure::output). Then the old file is still
-// there, unless the only failure was making the new name durable.
+// or the whole new file; a symbolic link there stays, and the file that it names is replaced.
+// Writes
+// `.<name>.tmp.<pid>` beside it and renames it, so only one thread of a process may write a path at
+// a time. Throws error(failure::output). Then the old file is still there, unless the only failure
+// was making the new name durable.
 void write_snapshot(const std::filesystem::path& path, std::string_view text,
                     file_system& files = system_files());
 

@@ -99,10 +99,13 @@ journal_contents parse_journal(std::string_view text, const std::filesystem::pat
     if (end != std::string_view::npos) object = without_crc(text.substr(begin, end - begin));
     if (!object) {
       if (!is_torn(text.substr(begin))) {
-        throw error(failure::input,
-                    fmt::format("{}: line {} (byte {}) is damaged: its checksum does not match; "
-                                "restore the file, or delete the line to measure its cell again",
-                                path.string(), line, offset));
+        throw error(
+            failure::input,
+            fmt::format("{}: line {} (byte {}) is damaged: its checksum does not match; "
+                        "restore the file, or {}",
+                        path.string(), line, offset,
+                        kind == record_kind::cell ? "delete the line to measure its cell again"
+                                                  : "remove the job's directory and start again"));
       }
       if (begin == 0 && !begins_a_journal(text)) {
         throw error(failure::input,

@@ -4,8 +4,12 @@
 // Bytes go to a temporary file in the same directory. commit() syncs it, renames it over the target
 // and syncs the directory. If the program stops before that, the target is unchanged. A reader
 // never sees a partial file, and after commit() the file survives a power cut.
+//
+// Where the target is a symbolic link, all of this happens to the file that the link names, and the
+// link stays.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 
@@ -13,8 +17,17 @@
 
 namespace kselect::runtime {
 
+// The file that a name leads to through symbolic links, whether it exists or not: the name itself
+// where it is no link, and one of the links where they lead in a circle.
+std::filesystem::path behind_links(const std::filesystem::path& name);
+
 // Throws failure::output if its folder is missing, or what is there is no regular file.
 void require_regular_target(const std::filesystem::path& target);
+
+// So that no hours are spent on a file that cannot be finished: throws failure::output if the disk
+// of the target has fewer bytes free, beside those `promised` to other outputs there.
+void require_free_space(const std::filesystem::path& target, std::int64_t bytes,
+                        std::int64_t promised = 0);
 
 // Whether "-" and FIFOs are targets, too (stream.hpp).
 enum class stream_targets { refused, allowed };
@@ -42,7 +55,8 @@ class atomic_file {
   [[noreturn]] void fail(const char* action, int reason) const;
   void sync_directory() const;
 
-  std::filesystem::path target_;
+  std::filesystem::path target_;  // as it was named
+  std::filesystem::path place_;   // behind links
   bool is_stream_ = false;
   temporary_file temporary_;  // none once committed, and for a stream
   int fd_ = -1;

@@ -158,7 +158,9 @@ block_reader::block_reader(const input_file& file)
 
 block_reader::block_reader(const input_file& file, bool past_cache) {
   if (file.identity().bytes < page_bytes) {
-    fail_input(file.path(), "is no file of prepared vectors: it is shorter than their header");
+    fail_input(file.path(),
+               "is shorter than the header of prepared vectors; prepare it again with `kselect knn "
+               "prepare`");
   }
   const auto header = read_as<file_header>(file, 0);
   shape_ = checked_shape(file, header);
@@ -235,6 +237,7 @@ struct block_writer::hashing {
 block_writer::block_writer(const std::filesystem::path& target, const block_shape& shape)
     : shape_(shape), file_(target), block_(std::make_unique<hashing>()) {
   require_block_file_name(target);
+  require_free_space(target, shape.file_bytes());
   file_header header;
   header.type = static_cast<std::uint32_t>(std::ranges::find(stored_types, shape.type) -
                                            stored_types.begin());

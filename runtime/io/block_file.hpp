@@ -87,7 +87,8 @@ class block_reader {
 // Writes a file from its first row to its last.
 class block_writer {
  public:
-  // Throws failure::output, also on a file name with another extension.
+  // Throws failure::output, also on a file name with another extension, and if the file does not
+  // fit on its disk.
   block_writer(const std::filesystem::path& target, const block_shape& shape);
   ~block_writer();
 

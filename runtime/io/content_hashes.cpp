@@ -57,6 +57,14 @@ std::string host_name() {
   return name.c_str();
 }
 
+// Of all that an entry says, so that one that was damaged is not believed.
+std::string check_of(const known& k) {
+  const file_identity& i = k.identity;
+  const std::string said = fmt::format("{} {} {} {} {} {}", i.device, i.inode, i.bytes,
+                                       i.written_ns, i.changed_ns, k.hash);
+  return fmt::format("{:016x}", XXH3_64bits(said.data(), said.size()));
+}
+
 known known_from(const nlohmann::ordered_json& entry) {
   return {.identity = {.device = whole<std::uint64_t>(entry.at("device")),
                        .inode = whole<std::uint64_t>(entry.at("inode")),
@@ -83,6 +91,7 @@ void recall(const std::filesystem::path& file) {
     for (const auto& entry : read_json(file)) {
       if (entry.at("host") != host_name()) continue;
       const known before = known_from(entry);
+      if (entry.at("check") != check_of(before)) continue;
       const std::scoped_lock lock(all().guard);
       all().files.push_back(before);
     }
@@ -102,7 +111,8 @@ void keep(const std::filesystem::path& file) {
                          {"bytes", k.identity.bytes},
                          {"written_ns", k.identity.written_ns},
                          {"changed_ns", k.identity.changed_ns},
-                         {"xxh3", k.hash}});
+                         {"xxh3", k.hash},
+                         {"check", check_of(k)}});
     }
   }
   const std::string text = to_text(entries) + "\n";

@@ -53,9 +53,10 @@ input_file input_file::open(const std::filesystem::path& file) {
   struct stat status = {};
   if (opened.descriptor_ < 0 || ::fstat(opened.descriptor_, &status) != 0) fail(file, errno);
   if (!S_ISREG(status.st_mode)) {
-    fail_input(file,
-               "is not a regular file; inputs are read more than once, so copy a pipe or device "
-               "to a file first");
+    fail_input(file, S_ISDIR(status.st_mode)
+                         ? "is not a regular file but a folder; name a file"
+                         : "is not a regular file; inputs are read more than once, so copy a pipe "
+                           "or device to a file first");
   }
   opened.identity_ = identity_of(status);
   return opened;

@@ -1,5 +1,6 @@
 // An output is locked by a file `.NAME.lock` beside it and not by itself: it appears only when the
-// job ends, and then under the name of whatever was there before.
+// job ends, and then under the name of whatever was there before. Where it is a symbolic link, the
+// lock is beside the file that the link names.
 
 #include "runtime/io/job_files.hpp"
 
@@ -31,7 +32,8 @@ std::optional<std::pair<dev_t, ino_t>> place_of(const std::filesystem::path& pat
 // A path without links and dots, as far as it exists.
 std::filesystem::path plain(const std::filesystem::path& path) {
   std::error_code unknown;
-  const auto found = std::filesystem::weakly_canonical(std::filesystem::absolute(path), unknown);
+  const auto found =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(behind_links(path)), unknown);
   return unknown ? path.lexically_normal() : found;
 }
 
@@ -117,10 +119,9 @@ job_files::~job_files() {
 
 void job_files::take(const std::filesystem::path& target) {
   require_regular_target(target);
-  const std::filesystem::path directory =
-      target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path place = behind_links(target);
   const std::filesystem::path path =
-      directory / fmt::format(".{}.lock", target.filename().string());
+      place.parent_path() / fmt::format(".{}.lock", place.filename().string());
   for (;;) {
     const int descriptor =
         ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);

@@ -4,7 +4,6 @@
 #include "runtime/io/npy.hpp"
 
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,22 +24,13 @@ std::int64_t checked_bytes(const std::filesystem::path& file, element_type type,
   return *bytes;
 }
 
-// So that no hours are spent on a file that cannot be finished. A stream is kept in memory.
+// A stream is kept in memory.
 void require_space(const std::filesystem::path& file, std::int64_t bytes) {
-  if (is_stream(file)) {
-    const auto there = static_cast<std::int64_t>(available_memory());
-    if (there == 0 || bytes <= there) return;
-    throw error(failure::resources,
-                fmt::format("{}: its {} MiB do not fit into memory; name a file", output_name(file),
-                            bytes >> 20));
-  }
-  std::error_code unknown;
-  const auto free = std::filesystem::space(absolute(file).parent_path(), unknown).available;
-  if (unknown || static_cast<std::uint64_t>(bytes) <= free) return;
-  throw error(failure::output,
-              fmt::format("{}: its {} MiB do not fit into the {} MiB that are free there; name a "
-                          "file on another disk, or write less",
-                          file.string(), bytes >> 20, free >> 20));
+  if (!is_stream(file)) return require_free_space(file, bytes);
+  const auto there = static_cast<std::int64_t>(available_memory());
+  if (there == 0 || bytes <= there) return;
+  throw error(failure::resources, fmt::format("{}: its {} MiB do not fit into memory; name a file",
+                                              output_name(file), bytes >> 20));
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ block_shape prepare_vectors(const vector_files& from, const std::filesystem::pat
                             const std::function<void(std::int64_t)>& done) {
   require_block_file_name(target);  // before all vectors are read
   if (from.count() == 0) fail_input(from.name(), "has no vectors to prepare");
+  require_free_space(target, from.count() * from.dimension());  // at least: all may be bytes
   const block_shape shape =
       shape_of_blocks(narrowest_type(from, done), from.count(), from.dimension());
   block_writer writer(target, shape);

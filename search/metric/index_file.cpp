@@ -87,8 +87,7 @@ class reader {
     std::memcpy(&p, bytes_.data(), sizeof p);
     if (std::memcmp(p.magic, expected.magic, sizeof p.magic) != 0) fail("is no index file");
     if (p.version != file_version) {
-      fail(fmt::format("has version {}, this program reads {}; build the index again", p.version,
-                       file_version));
+      fail(fmt::format("has version {}, this program reads {}", p.version, file_version));
     }
     if (p.file_bytes != bytes_.size()) {
       fail(fmt::format("has {} bytes of {}; it was cut off or appended to", bytes_.size(),
@@ -121,7 +120,9 @@ class reader {
     return parts;
   }
 
-  [[noreturn]] void fail(std::string_view problem) const { fail_input(file_, problem); }
+  [[noreturn]] void fail(std::string_view problem) const {
+    fail_input(file_, fmt::format("{}; build it again with `kselect index build`", problem));
+  }
 
  private:
   const std::string& file_;
@@ -179,6 +180,7 @@ void write_index_file(const std::string& file, const indexed_objects& contents) 
   p.file_bytes = sizeof p + header.size();
   for (const section& s : parts) p.file_bytes = aligned(p.file_bytes) + s.bytes.size();
 
+  runtime::require_free_space(file, static_cast<std::int64_t>(p.file_bytes));
   atomic_file out(file);
   std::uint64_t at = 0;
   const auto write = [&](std::span<const std::byte> bytes) {

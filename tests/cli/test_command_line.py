@@ -130,7 +130,8 @@ def test_one_dimension_is_one_row(kselect, files):
     np.save(files / "flat.npy", values[0])
     kselect("prove", "row.npy", "flat.npy", check=7)
     np.save(files / "empty.npy", np.zeros(0, np.float32))
-    kselect("select", "empty.npy", "--k", 5)
+    done = kselect("select", "empty.npy", "--k", 5, check=2)
+    assert "more than the 0 columns of empty.npy" in one_line(done.stderr)
 
 
 def test_one_dimension_is_one_query_but_no_base(kselect, files):

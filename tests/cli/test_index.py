@@ -136,7 +136,8 @@ def test_generate(kselect, tmp_path):
         (("--k", "3", "--executor", "cpu", "--walk", "groups"), 2, "--walk is for executors cuda and fiber"),
         (("--k", "3", "--executor", "cpu", "--batch", "2"), 2, "--batch is for executors cuda and fiber"),
         (("--k", "3", "--queries", "narrow.npy"), 2, "dimension 5, the indexed vectors 6"),
-        (("--k", "3", "--index", "cut.kidx"), 3, "cut.kidx"),
+        (("--k", "3", "--index", "cut.kidx"), 3, "cut off or appended to; build it again with `kselect index build`"),
+        (("--k", "3", "--index", "."), 3, ".: is not a regular file but a folder; name a file"),
         (("--k", "3", "--index", "none.kidx"), 3, "none.kidx"),
     ],
 )

@@ -193,6 +193,12 @@ def test_products_of_bytes_take_bytes_alone(kselect, tmp_path, value, said):
     (["--executor", "fiber", "--product", "float16", "--memory", 10], "--memory"),
     (["--executor", "fiber", "--product", "float64", "--half-product"], "--half-product"),
     (["--executor", "cpu", "--product", "float16", "--memory-limit", 64], "executor cpu"),
+    (["--executor", "cpu", "--product", "float32", "--memory-limit", 64], "--product float32 is not for executor cpu"),
+    *[(["--executor", "cpu", *given, *where], said) for where in ([], ["--memory-limit", 64], ["--ranks", 2])
+      for given, said in ((["--memory", 10], "--memory, --tf32 and --sum-by-warp are for executor cuda; this is cpu"),
+                          (["--sum-by-warp"], "--sum-by-warp are for executor cuda"),
+                          (["--tf32"], "--sum-by-warp are for executor cuda"),
+                          (["--prove", "none"], "--prove none is for executor cuda"))],
     (["--product", "float8"], "--product"),
 ])
 def test_products_that_do_not_go_together(kselect, tmp_path, options, named):

@@ -173,6 +173,31 @@ def test_bad_input(kselect, here):
     assert not (here / "o.i.npy").exists()
 
 
+def test_a_second_job_on_an_output_is_refused(kselect, here, binary, popen):
+    graph = [*graph_of("base.npy"), "--limit", 2000]
+    command = [*graph, *outputs("one"), *SMALL]
+    (here / "link.i.npy").symlink_to("one.i.npy")
+
+    def stopped():
+        job = popen([binary, *command], cwd=here)
+        in_time = wait_for_tiles(here, "one", 1, job)
+        job.send_signal(signal.SIGSTOP)
+        if in_time and not (here / "one.d.npy").exists():
+            return job
+        job.send_signal(signal.SIGCONT)
+        job.wait(timeout=120)
+        return None
+
+    job = first_in_time(stopped)
+    for other in (command, [*command, "--resume"], [*graph, *outputs("link"), *SMALL]):
+        done = kselect(*other, check=6)
+        assert ".npy: another job writes it; wait for it, or name another file" in one_line(done.stderr)
+    job.send_signal(signal.SIGCONT)
+    assert job.wait(timeout=120) == 0
+    kselect(*graph, *outputs("memory"))
+    assert same(here, "one", "memory")
+
+
 def test_prepared_vectors(kselect, here):
     """The same answers from less to read; a damaged block is named, and none of it is used."""
     done = kselect("knn", "prepare", "base.npy", "--output", "base.kvec")

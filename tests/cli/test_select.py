@@ -134,12 +134,22 @@ def test_nan_is_the_largest(kselect, tmp_path):
     assert np.load(tmp_path / "i.npy").tolist() == [[3, 5, 4, 1, 2, 0]]
 
 
-@pytest.mark.parametrize("shape", [(0, 10), (0, 0), (4, 0)])
-def test_empty_input_is_an_empty_success(kselect, tmp_path, shape):
+@pytest.mark.parametrize(("shape", "k"), [((0, 10), 3), ((0, 0), 0), ((4, 0), 0)])
+def test_no_rows_or_k_of_0_is_an_empty_success(kselect, tmp_path, shape, k):
     np.save(tmp_path / "rows.npy", np.zeros(shape, np.float32))
-    kselect("select", "--algorithm", "cpu/sort", "--input", "rows.npy", "--k", 3,
+    kselect("select", "--algorithm", "cpu/sort", "--input", "rows.npy", "--k", k,
             "--values", "v.npy", "--indices", "i.npy")
-    assert np.load(tmp_path / "v.npy").shape == (shape[0], 3 if shape[1] else 0)
+    assert np.load(tmp_path / "v.npy").shape == (shape[0], k)
+
+
+def test_rows_without_columns_have_no_k_smallest(kselect, tmp_path):
+    np.save(tmp_path / "rows.npy", np.zeros((4, 0), np.float32))
+    np.save(tmp_path / "lengths.npy", np.zeros(4, np.int32))
+    done = kselect("select", "rows.npy", "--k", 3, "--values", "v.npy", check=2)
+    assert "--k 3 is more than the 0 columns of rows.npy" in one_line(done.stderr)
+    done = kselect("select", "rows.npy", "--k", 3, "--lengths", "lengths.npy", "--values", "v.npy", check=3)
+    assert "rows.npy: its rows have no columns" in one_line(done.stderr)
+    assert not (tmp_path / "v.npy").exists()
 
 
 def save_bad_inputs(folder):
@@ -188,7 +198,25 @@ def test_wrong_usage(kselect, tmp_path):
     kselect(*base, "--algorithm", "cpu/sort", check=2)
     kselect(*base, "--algorithm", "cpu/sort", "--k", 2, "--executor", "tpu", check=2)
     done = kselect(*base, "--algorithm", "cpu/sort", "--k", 2, "--executor", "fiber", check=4)
-    assert "does not run on executor fiber" in one_line(done.stderr)
+    assert "does not run on executor fiber, but on cpu; name that, or" in one_line(done.stderr)
+
+
+def test_a_link_stays_and_the_file_that_it_names_is_written(kselect, tmp_path):
+    np.save(tmp_path / "rows.npy", np.arange(32, dtype=np.float32).reshape(4, 8))
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "old.npy").write_bytes(b"before")
+    (tmp_path / "v.npy").symlink_to("far/old.npy")
+    (tmp_path / "i.npy").symlink_to(tmp_path / "far" / "new.npy")
+    (tmp_path / "lost.npy").symlink_to("no/where.npy")
+    (tmp_path / "again.npy").symlink_to("rows.npy")
+    select = ["select", "rows.npy", "--algorithm", "cpu/sort", "--k", 2]
+    kselect(*select, "--values", "v.npy", "--indices", "i.npy")
+    assert (tmp_path / "v.npy").is_symlink() and (tmp_path / "i.npy").is_symlink()
+    assert np.load(tmp_path / "far" / "old.npy").tolist() == np.load(tmp_path / "rows.npy")[:, :2].tolist()
+    assert np.load(tmp_path / "far" / "new.npy").tolist() == [[0, 1]] * 4
+    assert "lost.npy: there is no folder no" in one_line(kselect(*select, "--values", "lost.npy", check=6).stderr)
+    assert "are the same file" in one_line(kselect(*select, "--values", "again.npy", check=2).stderr)
+    assert sorted(path.name for path in (tmp_path / "far").iterdir()) == ["new.npy", "old.npy"]
 
 
 def test_unwritable_output(kselect, tmp_path):

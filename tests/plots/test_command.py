@@ -9,6 +9,7 @@ from plots import save as saving
 from plots.__main__ import main
 from plots.errors import PlotError
 from plots.figures import Options, time_over_n
+from plots.files import write_file
 from plots.records import load
 
 import chromium
@@ -182,6 +183,15 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_unfinished(
     with pytest.raises(PlotError, match="No space left on device"):
         saving.save(drawing, out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_link_stays_and_the_file_that_it_names_is_written(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link.svg").symlink_to("far/real.svg")
+    write_file(tmp_path / "link.svg", b"new")
+    assert (tmp_path / "link.svg").is_symlink()
+    assert [path.name for path in (tmp_path / "far").iterdir()] == ["real.svg"]
+    assert (tmp_path / "far" / "real.svg").read_bytes() == b"new"
 
 
 def test_a_torn_line_is_told_and_the_rest_drawn(

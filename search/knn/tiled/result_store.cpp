@@ -21,8 +21,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::int64_t header_bytes(element_type type, std::int64_t queries, std::int64_t k) {
-  return std::ssize(format_npy_header(type, std::array{queries, k}));
+constexpr const char* start_again = "; remove the directory and start again";
+
+std::string header_of(element_type type, std::int64_t queries, std::int64_t k) {
+  return format_npy_header(type, std::array{queries, k});
 }
 
 std::string tile_hash(std::uint64_t distances, std::uint64_t indices) {
@@ -53,6 +55,10 @@ std::uint64_t hash_of_range(const std::filesystem::path& file, std::int64_t offs
   return XXH3_64bits_digest(state.get());
 }
 
+std::filesystem::path directory_of_job(const std::filesystem::path& indices) {
+  return runtime::behind_links(indices).string() + ".job";
+}
+
 template <class T>
 std::string_view as_text(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
@@ -73,18 +79,20 @@ void advising_to_resume(bool has_tiles, const F& write) {
 }  // namespace
 
 std::filesystem::path partial_file(const std::filesystem::path& target) {
-  return target.string() + ".partial";
+  return runtime::behind_links(target).string() + ".partial";
 }
 
 std::filesystem::path known_inputs_of(const std::filesystem::path& indices) {
-  return std::filesystem::path(indices.string() + ".job") / "inputs.json";
+  return directory_of_job(indices) / "inputs.json";
 }
 
 result_store::result_store(const result_request& request, file_system& files)
-    : request_(request), system_(files), directory_(request.indices.string() + ".job") {
-  for (const auto& target : {request.indices, request.distances}) {
-    require_regular_target(target);
+    : request_(request), system_(files), directory_(directory_of_job(request.indices)) {
+  for (auto* const target : {&request_.indices, &request_.distances}) {
+    require_regular_target(*target);
+    *target = runtime::behind_links(*target);
   }
+  if (!std::filesystem::exists(directory_)) require_room();  // before anything is made
   journal_.emplace(journal::open(directory_, open_mode::resume, files, record_kind::knn_tile));
   // The first line is the request. If no tile follows it, starting anew loses nothing.
   const bool anew = journal_->existing().size() <= 1;
@@ -95,6 +103,19 @@ result_store::result_store(const result_request& request, file_system& files)
                             directory_.string()));
   }
   anew ? start() : resume(journal_->existing());
+}
+
+// For the rows to come. Files in one folder share its disk.
+void result_store::require_room() const {
+  const std::array shape = {request_.queries - done_, request_.k};
+  const auto indices = dense_bytes(element_type::int64, shape);
+  if (!indices) {
+    throw error(failure::output, fmt::format("{}: its bytes do not fit 64 bits; lower --k",
+                                             request_.indices.string()));
+  }
+  const bool shared = request_.indices.parent_path() == request_.distances.parent_path();
+  runtime::require_free_space(request_.indices, *indices);
+  runtime::require_free_space(request_.distances, *indices / 2, shared ? *indices : 0);
 }
 
 void result_store::open_partial_files() {
@@ -111,11 +132,10 @@ void result_store::start() {
         journal::open(directory_, open_mode::create_new, system_, record_kind::knn_tile));
   }
   open_partial_files();
-  const std::array shape = {request_.queries, request_.k};
   indices_->truncate(0);
-  indices_->write_all(format_npy_header(element_type::int64, shape));
+  indices_->write_all(header_of(element_type::int64, request_.queries, request_.k));
   distances_->truncate(0);
-  distances_->write_all(format_npy_header(element_type::float32, shape));
+  distances_->write_all(header_of(element_type::float32, request_.queries, request_.k));
   indices_->sync();
   distances_->sync();
   json record = {{"schema", journal_schema}, {"what", to_string(record_kind::knn_tile)}};
@@ -125,7 +145,11 @@ void result_store::start() {
 
 void result_store::require_same_job(const record_line& line) const {
   const json record = parse_json(line.text, directory_.string());
-  const json before = record.value("job", json::object());
+  const json before = record.value("job", json());
+  if (!before.is_object()) {
+    throw error(failure::input, fmt::format("{}: line 1 of its journal is not that of a job{}",
+                                            directory_.string(), start_again));
+  }
   const json now = json::parse(request_.job);
   for (const auto& [name, value] : now.items()) {
     const json was = before.contains(name) ? before.at(name) : json();
@@ -137,22 +161,43 @@ void result_store::require_same_job(const record_line& line) const {
   }
 }
 
+// The file of a target's rows. A commit() that was killed may have renamed it already.
+std::filesystem::path result_store::rows_of(const std::filesystem::path& target) const {
+  const std::filesystem::path partial = partial_file(target);
+  const bool renamed = done_ == request_.queries && !std::filesystem::exists(partial);
+  return renamed ? target : partial;
+}
+
+void result_store::check_headers() const {
+  const auto check = [&](const std::filesystem::path& target, element_type type) {
+    const std::string header = header_of(type, request_.queries, request_.k);
+    const std::filesystem::path rows = rows_of(target);
+    if (hash_of_range(rows, 0, std::ssize(header)) == XXH3_64bits(header.data(), header.size())) {
+      return;
+    }
+    throw error(failure::input, fmt::format("{}: the header of {} is not the one written{}",
+                                            directory_.string(), rows.string(), start_again));
+  };
+  check(request_.indices, element_type::int64);
+  check(request_.distances, element_type::float32);
+}
+
 void result_store::check_tile(std::int64_t first, std::int64_t count,
                               const std::string& hash) const {
   const auto of = [&](const std::filesystem::path& target, element_type type) {
     const std::int64_t row = request_.k * size_of(type);
-    return hash_of_range(partial_file(target),
-                         header_bytes(type, request_.queries, request_.k) + first * row,
-                         count * row);
+    const std::int64_t header = std::ssize(header_of(type, request_.queries, request_.k));
+    return hash_of_range(rows_of(target), header + first * row, count * row);
   };
   if (tile_hash(of(request_.distances, element_type::float32),
                 of(request_.indices, element_type::int64)) == hash) {
     return;
   }
-  throw error(failure::input, fmt::format("{}: the rows of queries {} to {} in the .partial files "
-                                          "are not those recorded; remove the directory and start "
-                                          "again",
-                                          directory_.string(), first, first + count - 1));
+  throw error(failure::input, fmt::format("{}: the rows of queries {} to {} in {} and {} are not "
+                                          "those recorded{}",
+                                          directory_.string(), first, first + count - 1,
+                                          rows_of(request_.indices).string(),
+                                          rows_of(request_.distances).string(), start_again));
 }
 
 // Counts their queries as done.
@@ -162,14 +207,18 @@ std::vector<result_store::tile> result_store::recorded_tiles(std::span<const rec
     const std::string name =
         fmt::format("{}: line {} of its journal", directory_.string(), line.line);
     const json record = parse_json(line.text, name);
-    tiles.push_back(read_members(name, [&]() -> tile {
-      return {record.at("first"), record.at("count"), record.at("hash")};
-    }));
+    try {
+      tiles.push_back(read_members(name, [&]() -> tile {
+        return {runtime::whole<std::int64_t>(record.at("first")),
+                runtime::whole<std::int64_t>(record.at("count")), record.at("hash")};
+      }));
+    } catch (const error& wrong) {
+      throw error(wrong.category(), wrong.what() + std::string(start_again));
+    }
     const std::int64_t left = request_.queries - done_;
     if (tiles.back().first != done_ || tiles.back().count < 1 || tiles.back().count > left) {
-      throw error(failure::input, fmt::format("{} does not follow the one before; remove the "
-                                              "directory and start again",
-                                              name));
+      throw error(failure::input,
+                  fmt::format("{} does not follow the one before{}", name, start_again));
     }
     done_ += tiles.back().count;
   }
@@ -180,15 +229,14 @@ void result_store::resume(std::span<const record_line> lines) {
   resumed_ = true;
   require_same_job(lines.front());
   const std::vector<tile> tiles = recorded_tiles(lines.subspan(1));
-  // All queries are done, and commit() was killed after its first rename.
-  if (done_ == request_.queries && !std::filesystem::exists(partial_file(request_.distances)) &&
-      std::filesystem::exists(request_.distances)) {
-    return;
-  }
+  require_room();
+  check_headers();
   for (const tile& t : tiles) check_tile(t.first, t.count, t.hash);
+  // All queries are done, and commit() was killed after its first rename.
+  if (rows_of(request_.distances) == request_.distances) return;
   open_partial_files();
   const auto cut = [&](file& rows, element_type type) {
-    rows.truncate(header_bytes(type, request_.queries, request_.k) +
+    rows.truncate(std::ssize(header_of(type, request_.queries, request_.k)) +
                   done_ * request_.k * size_of(type));
   };
   cut(*indices_, element_type::int64);

@@ -7,9 +7,10 @@
 //                                          request, then one record a finished tile of queries;
 //                                          and inputs.json, the inputs' hashes by identity
 //
-// A tile is recorded only after its rows are on the disk. Resuming checks the rows of recorded
-// tiles and cuts off all rows after them. So no recorded tile is computed again or lost. commit()
-// renames the files to their targets.
+// A tile is recorded only after its rows are on the disk. Resuming checks the headers and the rows
+// of recorded tiles and cuts off all rows after them. So no recorded tile is computed again or
+// lost. commit() renames the files to their targets. Where a target is a symbolic link, all of
+// these are beside the file that it names.
 
 #include <cstdint>
 #include <filesystem>
@@ -43,9 +44,10 @@ std::filesystem::path known_inputs_of(const std::filesystem::path& indices);
 
 class result_store {
  public:
-  // Throws error(failure::output) if a file cannot be written, if there is an unfinished job but no
-  // `resume`, or if another process holds it; error(failure::usage), naming the difference, if the
-  // job there is another one; error(failure::input) if its files are damaged.
+  // Throws error(failure::output) if a file cannot be written, if the disk has no room for all rows
+  // to come, if there is an unfinished job but no `resume`, or if another process holds it;
+  // error(failure::usage), naming the difference, if the job there is another one;
+  // error(failure::input) if its files are damaged.
   explicit result_store(const result_request& request, file_system& files = system_files());
 
   // The first query without a result.
@@ -65,9 +67,12 @@ class result_store {
     std::string hash;
   };
   void start();
+  void require_room() const;
   std::vector<tile> recorded_tiles(std::span<const record_line> lines);
   void resume(std::span<const record_line> lines);
   void require_same_job(const record_line& line) const;
+  std::filesystem::path rows_of(const std::filesystem::path& target) const;
+  void check_headers() const;
   void check_tile(std::int64_t first, std::int64_t count, const std::string& hash) const;
   void open_partial_files();
   void append_tile(std::int64_t count, std::span<const float> distances,

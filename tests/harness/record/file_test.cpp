@@ -40,6 +40,16 @@ TEST(snapshot, replaces_the_file_and_leaves_nothing_beside_it) {
   EXPECT_EQ(entries(scratch.path()), 1);
 }
 
+TEST(snapshot, replaces_the_file_that_a_link_names) {
+  const scratch_directory scratch;
+  std::filesystem::create_directory(scratch / "far");
+  std::filesystem::create_symlink("far/counts.json", scratch / "link");
+  write_snapshot(scratch / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch / "link"));
+  EXPECT_EQ(slurp(scratch / "far/counts.json"), "new");
+  EXPECT_EQ(entries(scratch / "far"), 1);
+}
+
 TEST(snapshot, is_on_the_device_before_it_takes_the_name_and_the_name_after) {
   const scratch_directory scratch;
   faulty_files files;

@@ -65,6 +65,44 @@ TEST(AtomicFile, ReplacesAFileAtCommit) {
   EXPECT_EQ(read_file(scratch / "x"), "after");
 }
 
+TEST(AtomicFile, WritesTheFileThatALinkNames) {
+  const folder scratch;
+  std::filesystem::create_directory(scratch / "far");
+  scratch.write("far/old", "before");
+  std::filesystem::create_symlink("far/old", scratch / "old");
+  std::filesystem::create_symlink("far/new", scratch / "new");  // names no file yet
+  std::filesystem::create_symlink(scratch / "new", scratch / "twice");
+  for (const char* const name : {"old", "new", "twice"}) {
+    atomic_file file(scratch / name);
+    file.write(bytes_of(name));
+    file.commit();
+    EXPECT_TRUE(std::filesystem::is_symlink(scratch / name));
+    EXPECT_EQ(read_file(scratch / name), name);
+  }
+  EXPECT_EQ(read_file(scratch / "far/old"), "old");
+  EXPECT_EQ(read_file(scratch / "far/new"), "twice");
+}
+
+TEST(AtomicFile, SaysThatALinkLeadsNowhere) {
+  const folder scratch;
+  std::filesystem::create_symlink("no/x", scratch / "missing");
+  std::filesystem::create_symlink("circle", scratch / "circle");
+  EXPECT_THAT(message_of([&] { atomic_file file(scratch / "missing"); }, failure::output),
+              HasSubstr("missing: there is no folder "));
+  EXPECT_THAT(message_of([&] { atomic_file file(scratch / "circle"); }, failure::output),
+              HasSubstr("circle: is not a regular file"));
+}
+
+TEST(AtomicFile, SaysThatADiskHasNoRoom) {
+  const folder scratch;
+  constexpr std::int64_t petabytes = std::int64_t{1} << 56;
+  require_free_space(scratch / "x", 1);
+  EXPECT_THAT(message_of([&] { require_free_space(scratch / "x", petabytes); }, failure::output),
+              HasSubstr(" MiB that are free there; name a file on another disk"));
+  EXPECT_THAT(message_of([&] { require_free_space(scratch / "x", 1, petabytes); }, failure::output),
+              HasSubstr("the 0 MiB that the other output leaves free there"));
+}
+
 TEST(AtomicFile, LeavesNothingWithoutCommit) {
   const folder scratch;
   scratch.write("x", "before");

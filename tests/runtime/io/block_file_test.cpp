@@ -188,7 +188,7 @@ TEST(BlockFile, RefusesWhatIsCutOrOfAnotherKind) {
   const auto open = [&](const std::filesystem::path& path) {
     return message_of([&] { vector_file::open(path); });
   };
-  EXPECT_THAT(open(at.write("empty.kvec", "")), HasSubstr("shorter than their header"));
+  EXPECT_THAT(open(at.write("empty.kvec", "")), HasSubstr("shorter than the header"));
   EXPECT_THAT(open(at.write("text.kvec", std::string(5000, 'x'))),
               HasSubstr("no file of prepared"));
   const auto path = prepared(at, some(40, 3, any));
@@ -241,6 +241,9 @@ TEST(BlockFile, IsWrittenWholeOrNot) {
   }
   EXPECT_FALSE(std::filesystem::exists(at / "x.kvec"));
   EXPECT_THROW(shape_of_blocks(element_type::float32, std::int64_t{1} << 62, 1 << 20), error);
+  const block_shape large = shape_of_blocks(element_type::uint8, std::int64_t{1} << 50, 64);
+  EXPECT_THAT(message_of([&] { block_writer(at / "x.kvec", large); }, failure::output),
+              HasSubstr("x.kvec: its 68720001024 MiB do not fit"));
   write_npy(at / "none.npy", element_type::float32, std::array<std::int64_t, 2>{0, 3}, {});
   EXPECT_THAT(message_of([&] {
                 prepare_vectors(vector_files::open({at / "none.npy"}), at / "x.kvec",

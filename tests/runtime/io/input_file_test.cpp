@@ -9,6 +9,7 @@
 
 #include "runtime/io/content_hashes.hpp"
 #include "runtime/io/mapped_file.hpp"
+#include "runtime/json.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
 namespace kselect::runtime {
@@ -43,16 +44,30 @@ TEST(InputFile, HashesAreKeptBesideAJobByIdentity) {
   const auto path = at.write("a", "before");
   const std::string hash = input_file::open(path).hash();
   content_hashes::keep(at / "known.json");
-  // What the file says is believed only of the very same file.
-  std::string known = input_files::read_file(at / "known.json");
-  known.replace(known.find(hash), hash.size(), "0123456789abcdef");
-  at.write("known.json", known);
   at.write("nonsense.json", "[{\"host\": 1}, 2]");
   content_hashes::recall(at / "known.json");
   content_hashes::recall(at / "nonsense.json");
   content_hashes::recall(at / "none.json");
+  // What the file says is believed only of the very same file.
   change_in_secret(path, 0);
-  EXPECT_NE(input_file::open(path).hash(), "0123456789abcdef");
+  EXPECT_NE(input_file::open(path).hash(), hash);
+}
+
+TEST(InputFile, AKeptHashThatWasDamagedIsNotBelieved) {
+  const folder at;
+  const auto before = input_file::open(at.write("a", "same")),
+             now = input_file::open(at.write("b", "same"));
+  const std::string hash = before.hash();
+  content_hashes::keep(at / "known.json");
+  auto known = read_json(at / "known.json").back();
+  EXPECT_EQ(known["xxh3"], hash);
+  known["inode"] = now.identity().inode;
+  known["written_ns"] = now.identity().written_ns;
+  known["changed_ns"] = now.identity().changed_ns;
+  known["xxh3"] = "0123456789abcdef";
+  at.write("known.json", "[" + known.dump() + "]");
+  content_hashes::recall(at / "known.json");
+  EXPECT_EQ(now.hash(), hash);
 }
 
 TEST(InputFile, WhatChangesWhileItIsReadIsAnError) {

@@ -46,6 +46,13 @@ TEST(JobFiles, NoTwoAreTheSameFileByWhateverName) {
                     failure::usage),
                 HasSubstr("--indices and --distances are the same file"));
   }
+  std::filesystem::create_symlink(at / "new", at / "dangling");
+  EXPECT_THAT(message_of(
+                  [&] {
+                    hold({}, {{"--indices", at / "new"}, {"--distances", at / "dangling"}});
+                  },
+                  failure::usage),
+              HasSubstr("--indices and --distances are the same file"));
   hold({{"--base", at / "base"}, {"--query", ""}}, {{"--indices", ""}, {"--distances", ""}});
 }
 
@@ -64,6 +71,15 @@ TEST(JobFiles, AnOutputHasOneWriter) {
   }
   hold({}, {{"--indices", at / "i"}, {"--distances", at / "d"}});
   EXPECT_THAT(at.listing(), IsEmpty());
+  std::filesystem::create_symlink("i", at / "link");
+  const std::array<named_file, 1> linked = {{{"--indices", at / "link"}}};
+  const job_files held({}, linked);
+  EXPECT_THAT(message_of(
+                  [&] {
+                    hold({}, {{"--indices", at / "i"}});
+                  },
+                  failure::output),
+              HasSubstr("i: another job writes it"));
 }
 
 TEST(JobFiles, ALockThatIsNotOursStays) {

@@ -75,6 +75,31 @@ TEST(ResultStore, WritesWhatNumpyReads) {
   expect_results(at);
 }
 
+TEST(ResultStore, KeepsLinksAndWritesWhatTheyName) {
+  const scratch_directory at;
+  unsynced_files files;
+  std::filesystem::create_directories(at / "far");
+  std::filesystem::create_symlink("far/real.npy", at / "i.npy");
+  work(request_in(at, false), files, 1);
+  EXPECT_TRUE(std::filesystem::exists(at / "far/real.npy.job"));
+  work(request_in(at, true), files);
+  EXPECT_TRUE(std::filesystem::is_symlink(at / "i.npy"));
+  EXPECT_THAT(npy_file::open(at / "far/real.npy").shape(), testing::ElementsAre(queries, k));
+  std::filesystem::remove(at / "i.npy");
+  std::filesystem::rename(at / "far/real.npy", at / "i.npy");
+  std::filesystem::remove(at / "far");
+  expect_results(at);
+}
+
+TEST(ResultStore, WhatTheDiskCannotHoldIsRefusedBeforeAnythingIsMade) {
+  const scratch_directory at;
+  result_request request = request_in(at, false);
+  request.queries = std::int64_t{1} << 50;
+  EXPECT_THAT(refusal(failure::output, [&] { const result_store store(request); }),
+              HasSubstr("i.npy: its 25769803776 MiB do not fit into the "));
+  EXPECT_TRUE(std::filesystem::is_empty(at.path()));
+}
+
 TEST(ResultStore, EveryFaultLeavesAJobThatCanBeResumed) {
   using fault = faulty_files::fault;
   int told_to_resume = 0;
@@ -178,6 +203,58 @@ TEST(ResultStore, ChangedRowsAreNoticed) {
   spew(at / "d.npy.partial", rows.substr(0, 140));
   EXPECT_THAT(refusal(failure::input, [&] { work(request_in(at, true), files); }),
               HasSubstr("shorter"));
+}
+
+TEST(ResultStore, AChangedHeaderIsNoticed) {
+  for (const char* const name : {"i.npy", "d.npy"}) {
+    const scratch_directory at;
+    unsynced_files files;
+    work(request_in(at, false), files, 2);
+    const auto partial = at / (std::string(name) + ".partial");
+    std::string rows = slurp(partial);
+    rows[60] = static_cast<char>(rows[60] ^ 1);
+    spew(partial, rows);
+    EXPECT_THAT(refusal(failure::input, [&] { work(request_in(at, true), files); }),
+                HasSubstr(std::string(name) + ".partial is not the one written"));
+  }
+}
+
+TEST(ResultStore, AnOlderAnswerIsNotTakenForRowsThatAreLost) {
+  for (const char* const lost : {"i.npy", "d.npy"}) {
+    const scratch_directory at;
+    unsynced_files files;
+    work(request_in(at, false), files);  // the older answer
+    std::string rows = slurp(at / lost);
+    rows[130] = static_cast<char>(rows[130] ^ 1);
+    spew(at / lost, rows);
+    {
+      result_store store(request_in(at, false), files);
+      const std::vector<float> distances(queries * k);
+      const std::vector<std::int64_t> indices(queries * k);
+      store.append(queries, distances, indices);
+    }
+    std::filesystem::remove(at / (std::string(lost) + ".partial"));
+    EXPECT_THAT(refusal(failure::input, [&] { work(request_in(at, true), files); }),
+                HasSubstr("are not those recorded"));
+  }
+}
+
+TEST(ResultStore, AJournalThatMakesNoSenseIsRefusedWithWhatToDo) {
+  for (const char* const line :
+       {R"("first":0,"count":1e99,"hash":"x")", R"("first":0,"count":2.5,"hash":"x")",
+        R"("first":0,"hash":"x")", R"("first":1,"count":3,"hash":"x")"}) {
+    const scratch_directory at;
+    unsynced_files files;
+    work(request_in(at, false), files, 0);
+    {
+      journal written =
+          journal::open(at / "i.npy.job", open_mode::resume, files, record_kind::knn_tile);
+      written.append(std::string(R"({"schema":1,"what":"knn_tile",)") + line + "}");
+    }
+    EXPECT_THAT(refusal(failure::input, [&] { work(request_in(at, true), files); }),
+                testing::AllOf(HasSubstr("line 2 of its journal"),
+                               testing::EndsWith("; remove the directory and start again")));
+  }
 }
 
 TEST(ResultStore, TwoJobsAtOnceAreRefused) {
