@@ -114,8 +114,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   list(APPEND host_warnings -Wno-sign-conversion)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # At -O3, GCC 12 wrongly reports overlapping copies in std::string's operator+ (GCC bug 105651).
-  list(APPEND host_warnings -Wno-restrict)
+  # At -O3, GCC 12 wrongly reports overlapping copies in std::string's operator+ (GCC bug 105651), and, for
+  # processors with AVX-512, variables of kernels that a loop fills as uninitialized.
+  list(APPEND host_warnings -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND KSELECT_SANITIZE)
   # With sanitizers, this warning has false positives (GCC manual, -fsanitize).
