@@ -70,14 +70,14 @@ _kept: dict[tuple[str, str, str], tuple[Run, dict[str, Any], _Cells, tuple[str, 
 def _read(directory: Path, number: int) -> tuple[Run, dict[str, Any], _Cells, tuple[str, ...]]:
     if not directory.is_dir():
         raise PlotError(Failure.INPUT, f"{directory}: no such run directory")
+    where = str(directory / "meta.json")
     described = read_bytes(directory / "meta.json")
+    meta = decode(described, where)
     path = stored(directory, RUNS)
     data = read_bytes(path)
     key = (str(path), hashlib.sha256(described).hexdigest(), hashlib.sha256(data).hexdigest())
     if key not in _kept:
-        meta = decode(described, str(directory / "meta.json"))
-        run = _run_of(meta, str(directory / "meta.json"), number, str(directory))
-        run = replace(run, digest=key[2][:16])
+        run = replace(_run_of(meta, where, number, str(directory)), digest=key[2][:16])
         _keep(key, (run, meta, *_cells(data, run, path)))
     run, meta, cells, warnings = _kept[key]
     if run.number != number:
