@@ -18,7 +18,7 @@ from conftest import ROOT, garcia_cells, write_run
 
 @pytest.fixture(autouse=True)
 def _no_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the content of PDF files, which takes most of a figure's time; no check reads it."""
+    """Leave out the content of PDF files, which takes half of a figure's time; no check reads it."""
     picture = saving._picture
     monkeypatch.setattr(saving, "_picture", lambda d, end: b"%PDF" if end == "pdf" else picture(d, end))
 
