@@ -42,12 +42,22 @@ function(closure_of files result)
   set(${result} ${all} PARENT_SCOPE)
 endfunction()
 
+# hash_of_file(file result): the hash of its content. Each file is read once, for it is in many closures.
+function(hash_of_file file result)
+  get_property(hash GLOBAL PROPERTY hash_of_${file})
+  if(NOT hash)
+    file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/${file} hash)
+    set_property(GLOBAL PROPERTY hash_of_${file} ${hash})
+  endif()
+  set(${result} ${hash} PARENT_SCOPE)
+endfunction()
+
 # hash_of_sources(files result): 16 hexadecimal digits, of the names and contents of the files' closure.
 function(hash_of_sources files result)
   closure_of("${files}" closure)
   set(contents "")
   foreach(file IN LISTS closure)
-    file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/${file} hash)
+    hash_of_file(${file} hash)
     string(APPEND contents "${file}:${hash}\n")
   endforeach()
   string(SHA256 hash "${contents}")

@@ -59,24 +59,46 @@ def tasks_of(directory: Path) -> frozenset[str]:
     return frozenset(str(part.get("task", "select")) for part in parts)
 
 
-def _read(
-    directory: Path, number: int
-) -> tuple[Run, dict[str, Any], list[tuple[Record, dict[str, Any]]], tuple[str, ...]]:
+# Records with all members of their cells, in file order.
+_Cells = list[tuple[Record, dict[str, Any]]]
+
+# What was read last, by path and content. Commands and tests read a run many times; parsing is most of the time.
+_MOST_KEPT = 1 << 16  # cells
+_kept: dict[tuple[str, str, str], tuple[Run, dict[str, Any], _Cells, tuple[str, ...]]] = {}
+
+
+def _read(directory: Path, number: int) -> tuple[Run, dict[str, Any], _Cells, tuple[str, ...]]:
     if not directory.is_dir():
         raise PlotError(Failure.INPUT, f"{directory}: no such run directory")
     where = str(directory / "meta.json")
-    meta = decode(read_bytes(directory / "meta.json"), where)
-    run = _run_of(meta, where, number, str(directory))
+    described = read_bytes(directory / "meta.json")
+    meta = decode(described, where)
     path = stored(directory, RUNS)
     data = read_bytes(path)
-    run = replace(run, digest=hashlib.sha256(data).hexdigest()[:16])
+    key = (str(path), hashlib.sha256(described).hexdigest(), hashlib.sha256(data).hexdigest())
+    if key not in _kept:
+        run = replace(_run_of(meta, where, number, str(directory)), digest=key[2][:16])
+        _keep(key, (run, meta, *_cells(data, run, path)))
+    run, meta, cells, warnings = _kept[key]
+    if run.number != number:
+        run = replace(run, number=number)
+        cells = [(replace(record, run=run), value) for record, value in cells]
+    return run, meta, cells, warnings
+
+
+def _keep(key: tuple[str, str, str], read: tuple[Run, dict[str, Any], _Cells, tuple[str, ...]]) -> None:
+    """Remember a run; the oldest are forgotten where there would be too many cells."""
+    _kept[key] = read
+    while len(_kept) > 1 and sum(len(cells) for _, _, cells, _ in _kept.values()) > _MOST_KEPT:
+        del _kept[next(iter(_kept))]
+
+
+def _cells(data: bytes, run: Run, path: Path) -> tuple[_Cells, tuple[str, ...]]:
     lines, torn = split(data, str(path))
     values = [decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
     records = [_parse(value, run, f"{path}:{i}") for i, value in enumerate(values, 1)]
-    warnings = []
-    if torn:
-        warnings.append(f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)")
-    return run, meta, _counting(zip(records, values, strict=True)), tuple(warnings)
+    told = f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)"
+    return _counting(zip(records, values, strict=True)), (told,) if torn else ()
 
 
 def _counting(
@@ -94,12 +116,13 @@ def _counting(
 def _member(value: dict[str, Any], path: str, kind: type, where: str) -> Any:
     """Return the member at a dotted path; it must be of the type `kind`."""
     found: Any = value
-    for name in path.split("."):
-        if not isinstance(found, dict) or name not in found:
-            raise PlotError(Failure.INPUT, f"{where}: {path!r} is missing")
-        found = found[name]
-    # To isinstance a bool is an int; in JSON it is not.
-    if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
+    try:
+        for name in path.split("."):
+            found = found[name]
+    except (KeyError, TypeError):  # TypeError: what is no object has no members
+        raise PlotError(Failure.INPUT, f"{where}: {path!r} is missing") from None
+    # Not isinstance, to which a bool is an int; in JSON it is not.
+    if type(found) is not kind:
         raise PlotError(Failure.INPUT, f"{where}: {path!r} is {found!r}, not a {kind.__name__}")
     return found
 

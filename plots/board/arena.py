@@ -139,10 +139,13 @@ def _record_sets(
 ) -> Iterator[tuple[int | None, bool, list[Placed]]]:
     """Yield run, whether the run's records count alone, and the records of each set of grids."""
     yield None, False, now
+    places: dict[tuple[Arena, Problem], list[int]] = defaultdict(list)
+    for place_, p in enumerate(now):
+        places[p.arena, p.problem].append(place_)
     for run, own in _by_run(placed).items():
         yield run, True, own
         grid = {(p.arena, p.problem) for p in own}
-        yield run, False, [p for p in now if (p.arena, p.problem) in grid]
+        yield run, False, [now[i] for i in sorted(i for at in grid for i in places.get(at, ()))]
 
 
 def _by_run(placed: Iterable[Placed]) -> dict[int | None, list[Placed]]:

@@ -9,7 +9,7 @@ from typing import Any
 from plots.answer import headline
 from plots.records import Record, Whole, settings
 
-_DIGITS = 6  # significant digits of a sample; the clock's resolution is coarser
+_SHORT = "%.6g"  # the significant digits of a sample; the clock's resolution is coarser
 _PROBLEM = ("n", "q", "k", "dtype", "payload", "direction", "layout", "distribution", "seed")
 
 
@@ -88,8 +88,8 @@ def _time(time: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _short(value: Any) -> Any:
     """Round numbers to their significant digits."""
-    if isinstance(value, float):
-        short = float(f"{value:.{_DIGITS}g}")
+    if type(value) is float:  # samples are most of a page's data
+        short = float(_SHORT % value)
         return int(short) if short.is_integer() else short
     return [_short(v) for v in value] if isinstance(value, list) else value
 

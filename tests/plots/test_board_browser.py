@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +19,28 @@ PAGES = ("index", "map", "curves", "leaderboard", "algorithms", "results", "knn"
 H200 = "device=NVIDIA+H200&what=float32%2C+values+and+indices%2C+smallest&input=uniform"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the site of results/."""
+# Runs that fill each page; drawing and opening all runs takes many times as long.
+FEW = {
+    "cpu-epyc-2core": ("cpu_goal", "knn_on_host"),
+    "nvidia-h200": ("goal_orders", "goal_shapes", "goal_types", "robustness", "winner_map"),
+    "nvidia-h200-x2": ("goal_libraries",),
+    "nvidia-h200-x4": (
+        "barrientos", "index_crossover", "knn_end_to_end", "komarov_fig4", "scaling", "tang_fig7",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["few", pytest.param("all", marks=pytest.mark.slow)])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site of a few runs of results/, or of all."""
     folder = tmp_path_factory.mktemp("board")
-    out = folder / "site"
-    assert main([str(ROOT / "results"), "--out", str(out), "--program", str(program(folder))]) == 0
+    results, out = ROOT / "results", folder / request.param
+    if request.param == "few":
+        results = folder / "results"
+        for machine, runs in FEW.items():
+            for run in runs:
+                shutil.copytree(ROOT / "results" / machine / run, results / machine / run)
+    assert main([str(results), "--out", str(out), "--program", str(program(folder))]) == 0
     return out
 
 
@@ -118,7 +135,7 @@ def test_the_first_screen_is_the_answer(site: Path, page: chromium.Page) -> None
 def test_the_map_names_winners_and_turns(site: Path, page: chromium.Page) -> None:
     show(page, site, "map", H200)
     labels = page.run("[...document.querySelectorAll('#winners-maps button')].map(b => b.ariaLabel)")
-    assert len(labels) > 50
+    assert len(labels) > 20
     for label in labels[::7]:
         name, n, q, k = re.match(r"(\S+), n = (\S+), Q = (\S+), k = (\d+): ", label).groups()
         n, q = (2 ** int(x[2:]) if "^" in x else int(x) for x in (n, q))
@@ -201,7 +218,7 @@ def test_the_leaderboard_sorts_and_tells_coverage(site: Path, page: chromium.Pag
     show(page, site, "leaderboard", f"{H200}&group=uniform&run=nvidia-h200-x2%2Fgoal_libraries")
     rows = page.run("[...document.querySelectorAll('#board tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
     scores = [float(row[1].rstrip(" %")) for row in rows if row[1] != "–" and float(row[3].split(" %")[0]) >= 50]
-    assert len(scores) > 10 and scores == sorted(scores, reverse=True)
+    assert len(scores) > 5 and scores == sorted(scores, reverse=True)
     assert "53 problems of run nvidia-h200-x2/goal_libraries" in text(page, "board-note")
     page.run("document.querySelectorAll('#board thead button')[5].click()")
     wins = [int(t) for t in texts(page, "#board tbody td:nth-child(6)")]
@@ -247,6 +264,9 @@ def test_searches_and_papers_are_told(site: Path, page: chromium.Page) -> None:
     reproduction = (ROOT / "REPRODUCTION.md").read_text()
     for cite, count in re.findall(r"^\| (Komarov|Tang|Barrientos) \| (\d+) \|", reproduction, re.MULTILINE):
         [section] = [found for found in texts(page, "#papers section") if found.startswith(cite)]
+        if site.name == "few":
+            assert re.search(r"\d+ claims?: .*reproduced", section)
+            continue  # the document is of all runs
         assert f"{count} claims: " in section
         numbers = re.search(rf"^\| {cite} \| \d+ \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", reproduction, re.MULTILINE)
         assert numbers is not None and f"{numbers[1]} reproduced" in section and f"{numbers[3]} contradicted" in section

@@ -23,6 +23,12 @@ def small(tmp_path: Path) -> Path:
     return write_run(tmp_path / "small", cells)
 
 
+@pytest.fixture
+def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the pictures' content, which takes most of the time, where a test asks which figures there are."""
+    monkeypatch.setattr(saving, "_picture", lambda *_: b"a picture")
+
+
 def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
     """Run the command; return its exit code and the one line it must write to stderr."""
     code = main([str(argument) for argument in arguments])
@@ -57,6 +63,7 @@ def test_each_figure_is_written_in_three_forms_and_listed_on_a_page(
     assert "how many times as long the second takes" in page  # what the kind shows
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_at_most_ten_figures_are_drawn_unless_all_are_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +123,7 @@ def test_titles_on_the_page_have_no_mathematics(text: str, expected: str) -> Non
     assert index_page.plain(text) == expected
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_only_the_figure_asked_for_is_drawn(small: Path, tmp_path: Path) -> None:
     assert main([str(small), "--out", str(tmp_path / "out"), "--figure", "time"]) == 0
     written = {path.name.split("-")[0] for path in (tmp_path / "out").iterdir()}
@@ -194,6 +202,7 @@ def test_a_link_stays_and_the_file_that_it_names_is_written(tmp_path: Path) -> N
     assert (tmp_path / "far" / "real.svg").read_bytes() == b"new"
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_torn_line_is_told_and_the_rest_drawn(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,6 +212,7 @@ def test_a_torn_line_is_told_and_the_rest_drawn(
     assert "runs.jsonl:7: ignored an unfinished line (21 bytes)" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_cells_that_no_figure_of_a_kind_shows_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -56,9 +56,9 @@ def test_stock_configs_are_found_from_any_folder(tmp_path):
     assert (tmp_path / "run" / "runs.jsonl").exists()
     pytest.importorskip("matplotlib")
     figures = tmp_path / "figures"
-    drawn = run("-m", "kselect.plots", tmp_path / "run", "--out", figures, cwd=tmp_path)
+    drawn = run("-m", "kselect.plots", tmp_path / "run", "--figure", "winner", "--out", figures, cwd=tmp_path)
     assert drawn.returncode == 0, drawn.stderr
-    assert (figures / "index.html").exists()
+    assert (figures / "index.html").exists() and list(figures.glob("winner-*.png"))
     by_program = run("-m", "kselect", "plot", "--list", cwd=tmp_path)
     assert by_program.returncode == 0, by_program.stderr
     assert by_program.stdout == run("-m", "kselect.plots", "--list", cwd=tmp_path).stdout
