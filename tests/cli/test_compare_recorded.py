@@ -39,6 +39,7 @@ def test_there_are_twenty_trials_of_one_committed_program_some_on_a_loaded_machi
     assert len(made) == 1 and not made.pop()[1]
 
 
+@pytest.mark.slow
 def test_no_pair_of_one_program_is_a_regression(kselect, trials):
     codes = Counter()
     for base, new in pairs(trials):
@@ -49,6 +50,7 @@ def test_no_pair_of_one_program_is_a_regression(kselect, trials):
     assert set(codes) <= {0, 3}, codes
 
 
+@pytest.mark.slow
 def test_by_the_threshold_alone_some_would_be(kselect, trials):
     codes = [kselect("compare", *pair, "--strict", check=None).returncode for pair in pairs(trials)]
     assert f"{codes.count(1)} of {len(codes)}\nexit with 1" in (trials / "README.md").read_text()

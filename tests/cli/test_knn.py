@@ -114,6 +114,7 @@ def test_products_in_float16(kselect, tmp_path, metric):
     assert (indices == np.argsort(exact, axis=1, kind="stable")[:, :7]).all()
 
 
+@pytest.mark.slow
 def test_graph_by_half_of_the_products(kselect, binary, tmp_path):
     """The graph of bytes has one right answer; the output says that half of the products gave it, or all."""
     if sanitized(binary):

@@ -50,7 +50,9 @@ def test_queries_of_another_file_and_a_base_in_parts(kselect, here):
 
 
 @pytest.mark.parametrize(("metric", "product"), [
-    ("sqeuclidean", "float16"), ("inner_product", "float16"), ("sqeuclidean", "int8"), ("sqeuclidean", "bfloat16"),
+    ("sqeuclidean", "float16"),
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in (
+        ("inner_product", "float16"), ("sqeuclidean", "int8"), ("sqeuclidean", "bfloat16"))),
 ])
 def test_filtered_products(kselect, binary, here, metric, product):
     """On fibers: tiles, passes and ranks have the bits of the same search in memory."""

@@ -80,6 +80,7 @@ def test_a_filter_lists_a_part_of_a_long_plan(kselect, config):
     assert all("cpu/heap" in line and "/Q=7/n=4096/k=9" in line for line in lines[:-1])
 
 
+@pytest.mark.slow
 def test_shards_of_a_long_plan_are_the_plan(kselect, config, binary):
     if sanitized(binary):
         pytest.skip("takes minutes with sanitizers")
