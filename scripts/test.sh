@@ -2,7 +2,7 @@
 # Installs missing packages, builds, runs the tests, and prints the time of each stage.
 # Usage: scripts/test.sh [--all] [CTEST_OPTION...]
 #
-#   (nothing)  the short tier, which finds most faults in minutes: one optimised build without CUDA; all unit
+#   (nothing)  the short tier, which finds most faults in minutes: one build without CUDA, at -O1; all unit
 #              tests; a random sample of the shared battery, one entry for each family and test (the printed
 #              KSELECT_BATTERY=sample:SEED repeats it); the program's tests except slow ones; plots; configs;
 #              the tree.

@@ -64,16 +64,11 @@ class context {
     thread_ = __tsan_get_current_fiber();
 #endif
     next.announce(&fake);
-    hand_over both{this, &next};
-    take(boost_context::jump_fcontext(next.place_, &both), fake);
+    next_ = &next;
+    take(boost_context::jump_fcontext(next.place_, this), fake);
   }
 
  private:
-  // What a jump carries: the two contexts.
-  struct hand_over {
-    context* from;
-    context* to;
-  };
   struct boost_entry;  // target of the first jump
 
   // Announces a switch to this context. `fake` keeps ASan's shadow frames of the stack that is left; null
@@ -87,15 +82,15 @@ class context {
 #endif
   }
 
-  // The first thing on the stack that is entered. ASan tells the bounds of the stack that was left: so those of
-  // the thread's own stack become known.
+  // The first thing on the stack that is entered. A jump carries the context that was left. ASan tells the
+  // bounds of its stack: so those of the thread's own stack become known.
   static context& take(boost_context::transfer_t jump, [[maybe_unused]] void* fake) {
-    const hand_over both = *static_cast<const hand_over*>(jump.data);
-    both.from->place_ = jump.fctx;
+    context& from = *static_cast<context*>(jump.data);
+    from.place_ = jump.fctx;
 #if defined(KSELECT_ASAN)
-    __sanitizer_finish_switch_fiber(fake, &both.from->bottom_, &both.from->bytes_);
+    __sanitizer_finish_switch_fiber(fake, &from.bottom_, &from.bytes_);
 #endif
-    return *both.to;
+    return *from.next_;
   }
 
   [[noreturn]] void leave();
@@ -104,6 +99,7 @@ class context {
   void (*entry_)(void*) = nullptr;
   void* argument_ = nullptr;
   context* after_ = nullptr;
+  context* next_ = nullptr;  // entered when this one was left
 
   // For the sanitizers; otherwise unused.
   const void* bottom_ = nullptr;
