@@ -14,25 +14,25 @@ struct context::boost_entry {
 
 context::~context() {
 #if defined(KSELECT_TSAN)
-  if (made_thread_) __tsan_destroy_fiber(thread_);
+  if (after_ != nullptr) __tsan_destroy_fiber(thread_);
 #endif
 }
 
 void context::prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument,
                       context& after) {
+#if defined(KSELECT_TSAN)
+  if (after_ == nullptr) thread_ = __tsan_create_fiber(0);
+#endif
   bottom_ = bottom;
   bytes_ = static_cast<std::size_t>(top - bottom);
   entry_ = entry;
   argument_ = argument;
   after_ = &after;
   place_ = boost_context::make_fcontext(top, bytes_, &boost_entry::run);
-#if defined(KSELECT_TSAN)
-  if (!made_thread_) thread_ = __tsan_create_fiber(0);
-  made_thread_ = true;
-#endif
 }
 
-// It has no variables: ASan would never learn that their frame has ended, and report the next use of the stack.
+// It has no variables: ASan would never learn that their frame has ended, and would report the next
+// use of the stack.
 KSELECT_OFF_THE_RECORD void context::leave() {
   next_ = after_;
   after_->announce(nullptr);

@@ -1,11 +1,11 @@
 #pragma once
-// An execution with its own stack, and the switch from one to another. Switches are
-// annotated for AddressSanitizer, which would report a fiber's stack as a wild access, and for
-// ThreadSanitizer, which would report the hand-over between fibers as a race.
+// An execution with its own stack, and the switch from one to another. Switches are annotated for
+// AddressSanitizer, which would report a fiber's stack as a wild access, and for ThreadSanitizer,
+// which would report the hand-over between fibers as a race.
 //
 // It uses Boost.Context's fcontext, because Debian builds Boost's `fiber` class without
-// annotations. The switch is inline: Boost leaves a stack by a jump, after which the processor predicts
-// each return of the functions around it wrongly.
+// annotations. The switch is inline: Boost leaves a stack by a jump, after which the processor
+// predicts each return of the functions around it wrongly.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,14 +50,15 @@ class context {
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  // Prepares entry(argument) on the stack. It starts at the first switch to this context. When entry
-  // returns, the thread goes on in `after`, and this context may be prepared again. The stack begins at
-  // `top` and ends at `bottom`.
+  // Prepares entry(argument) on the stack, which begins at `top` and ends at `bottom`. It starts at
+  // the first switch to this context. When entry returns, the thread goes on in `after`, and this
+  // context may be prepared again.
   void prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument,
                context& after);
 
   // Leaves this context, where the calling thread runs, and goes on in `next`. Returns when another
-  // context of the thread switches back. A context that was never prepared is the thread's own stack.
+  // context of the thread switches back. A context that was never prepared is the thread's own
+  // stack.
   void switch_to(context& next) {
     void* fake = nullptr;
 #if defined(KSELECT_TSAN)
@@ -71,8 +72,8 @@ class context {
  private:
   struct boost_entry;  // target of the first jump
 
-  // Announces a switch to this context. `fake` keeps ASan's shadow frames of the stack that is left; null
-  // if it is left for good.
+  // Announces a switch to this context. `fake` keeps ASan's shadow frames of the stack that is
+  // left; null if it is left for good.
   KSELECT_OFF_THE_RECORD void announce([[maybe_unused]] void** fake) const {
 #if defined(KSELECT_ASAN)
     __sanitizer_start_switch_fiber(fake, bottom_, bytes_);
@@ -82,8 +83,8 @@ class context {
 #endif
   }
 
-  // The first thing on the stack that is entered. A jump carries the context that was left. ASan tells the
-  // bounds of its stack: so those of the thread's own stack become known.
+  // Called first on the stack that is entered. A jump carries the context that was left. ASan tells
+  // the bounds of that context's stack: nothing else tells those of the thread's own.
   static context& take(boost_context::transfer_t jump, [[maybe_unused]] void* fake) {
     context& from = *static_cast<context*>(jump.data);
     from.place_ = jump.fctx;
@@ -98,14 +99,13 @@ class context {
   void* place_ = nullptr;  // where the context continues
   void (*entry_)(void*) = nullptr;
   void* argument_ = nullptr;
-  context* after_ = nullptr;
+  context* after_ = nullptr;  // null: the thread's own stack
   context* next_ = nullptr;  // entered when this one was left
 
   // For the sanitizers; otherwise unused.
   const void* bottom_ = nullptr;
   std::size_t bytes_ = 0;
   void* thread_ = nullptr;
-  bool made_thread_ = false;
 };
 
 }  // namespace kselect::simt::detail

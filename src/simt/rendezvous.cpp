@@ -132,7 +132,7 @@ std::uint64_t block::shuffled(const lane& self, std::uint32_t mask) {
 }
 
 std::uint32_t block::reduced(int warp, const group& done) {
-  // What changes no other number.
+  // The neutral element.
   std::uint32_t result = done.op == operation::reduce_min ? ~0U : 0U;
   each_lane(warp, done.mask, [&](const lane& self) {
     const auto own = static_cast<std::uint32_t>(self.call.value);

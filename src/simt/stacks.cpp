@@ -17,8 +17,8 @@ std::size_t page_bytes() {
   return bytes;
 }
 
-// The stacks of a warp begin at different places of a page. A cache keeps few lines with the same place,
-// so stacks that begin alike evict each other at every turn: fibers took a third more time.
+// The stacks of a warp begin at different places of a page. A cache keeps few lines that have the
+// same place in a page, so stacks that begin alike would evict each other at every turn.
 std::size_t start_in_page(int i) { return static_cast<std::size_t>(i % 32) * (page_bytes() / 32); }
 
 std::mutex idle_mutex;

@@ -144,8 +144,8 @@ inline std::vector<image> images_of(const vectors& set, runtime::metric m) {
 // A vector by its distance from a query.
 using measured = std::pair<long double, std::int64_t>;
 
-// The distance in float64, which takes a tenth of long double's time. It is wrong by less than a part in 10^11 of it, or
-// of 1 between unit images.
+// The distance in float64, which takes less time than long double. Its error is less than a part in
+// 10^11 of it, or of 1 between unit images.
 inline double rounded_distance(const image& x, const image& y, runtime::metric m) {
   if (!x.directed || !y.directed) return 1;
   const double *a = x.rounded.data(), *b = y.rounded.data();
@@ -157,8 +157,8 @@ inline double rounded_distance(const image& x, const image& y, runtime::metric m
   return has_unit_images(m) ? sum / 2 : sum;
 }
 
-// The nearest vectors of query i, one more than k if there are, by trying all. float64 says which may be among
-// them, and long double decides.
+// The nearest vectors of query i, one more than k if there are, by trying all. float64 says which
+// may be among them, and long double decides.
 inline std::vector<measured> tried(const question& q, std::span<const image> base,
                                    const image& query, std::size_t i) {
   std::vector<std::pair<double, std::size_t>> rounded;
