@@ -1,4 +1,4 @@
-"""`configs/templates/scaling.sh` from end to end, small and on the processor."""
+"""`configs/templates/scaling.sh` from end to end, small, on fibers, which know --memory as a GPU does."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from conftest import ROOT, records
 @pytest.mark.slow
 def test_searches_are_recorded_compared_and_drawn(binary, tmp_path):
     small = {"N": "12000", "Q": "300", "D": "16", "K": "5", "GPUS": "1 2", "REPEATS": "1",
-             "MEMORY": "600", "ALGORITHM": "cpu/heap", "EXECUTOR": "cpu", "TRUTH": "4"}
+             "MEMORY": "600", "EXECUTOR": "fiber", "PRODUCT": "float16", "TRUTH": "4"}
     (tmp_path / "data").mkdir()
     done = subprocess.run([ROOT / "configs" / "templates" / "scaling.sh", binary, tmp_path / "out",
                            tmp_path / "data", tmp_path], env=os.environ | small, text=True,
