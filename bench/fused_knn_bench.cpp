@@ -218,7 +218,8 @@ fused::search_report run_and_time(backend& place, const setting& s, const device
     corpus.prepare(clock);
     static_cast<void>(place.synchronise());
     const double prepare = watch.take().prepare;
-    found = search.run(view<float>(data.of_query).data, s.q, 0, data.answers(s.k), clock);
+    found = search.run(view<float>(graph_of(s) ? data.of_base : data.of_query).data, s.q, 0,
+                       data.answers(s.k), clock);
     const cuda_knn_times t = watch.take();
     if (repeat != 0) add_times(times, prepare, t);
   }

@@ -27,6 +27,7 @@
 #include "kselect/order.hpp"
 #include "kselect/simt/launch.hpp"
 #include "search/knn/fused/bounds.cuh"
+#include "search/knn/fused/plan.hpp"
 #include "search/knn/fused/survivor_distances.cuh"
 #include "search/knn/fused/survivors.cuh"
 
@@ -77,7 +78,7 @@ struct finish_args {
   byte_rows bytes = {};
   answers to;
   unproven left;
-  std::uint32_t room = 0;       // survivors of a query
+  finish_room room;
   std::int64_t first_own = -1;  // the vector that query 0 is, if each leaves itself out; -1
   inner_queries inner = {};
   global<const double> known = {};  // [queries], known.cuh; no data: nothing is known
@@ -90,7 +91,7 @@ struct finish_args {
 template <bool products>
 struct finish_kernel_of {
   static constexpr int max_threads = 128;
-  static constexpr int min_blocks = 6;  // a block waits most of its time
+  static constexpr int min_blocks = 8;  // a block waits most of its time
   using storage = gathered;
   using args = finish_args;
   using distances = kernels::shared_list<std::uint64_t, true>;
@@ -101,16 +102,12 @@ struct finish_kernel_of {
   KSELECT_HD static double distance_of_key(std::uint64_t key) {
     return products ? from_order_key<double>(key) : std::bit_cast<double>(key);
   }
-  // Of so many survivors the distances can be kept: a power of two, at least k.
-  KSELECT_HD static constexpr std::uint32_t most_measured(std::uint32_t room) {
-    return room < 2048 ? room : 2048;
-  }
-  static constexpr std::size_t dynamic_bytes(std::uint32_t room, std::int64_t dimension,
+  static constexpr std::size_t dynamic_bytes(const finish_room& room, std::int64_t dimension,
                                              int slabs_of_bytes) {
-    return most_measured(room) * distances::item_bytes +
+    return room.measured * distances::item_bytes +
            byte_rows::chunks_of_query(slabs_of_bytes) * sizeof(chunk) +
            static_cast<std::size_t>(dimension) * sizeof(double) +
-           room * (sizeof(std::uint32_t) + sizeof(float));
+           room.survivors * (sizeof(std::uint32_t) + sizeof(float));
   }
 
   template <class Simt>
@@ -127,7 +124,7 @@ struct finish_kernel_of {
     collect(simt, shared, a.first, at.row, at.threshold, here.all);
     collect(simt, shared, a.second, at.row, at.threshold, here.all);
     simt.sync_block();
-    const std::uint32_t count = shared.count < a.room ? shared.count : a.room;
+    const std::uint32_t count = shared.count < a.room.survivors ? shared.count : a.room.survivors;
     const best_scores best = best_of(simt, shared, here.all, count, wanted_first(a), at.threshold,
                                      highest_score(simt, a, at.row));
     const auto take = [&](const auto& wants) {
@@ -160,7 +157,7 @@ struct finish_kernel_of {
   };
   template <class Simt>
   KSELECT_HD static memory memory_of(Simt& simt, const args& a) {
-    const std::uint32_t most = most_measured(a.room);
+    const auto [survivors, most] = a.room;
     memory here{};
     here.list.keys = static_cast<std::uint64_t*>(simt.dynamic_shared());
     here.query_bytes = reinterpret_cast<chunk*>(here.list.keys + most);
@@ -170,7 +167,7 @@ struct finish_kernel_of {
     here.list.positions =
         reinterpret_cast<kernels::position*>(here.image.components + a.queries.dimension);
     here.all = {here.list.positions + most,
-                reinterpret_cast<float*>(here.list.positions + most + a.room), a.room};
+                reinterpret_cast<float*>(here.list.positions + most + survivors), survivors};
     return here;
   }
 
@@ -200,7 +197,7 @@ struct finish_kernel_of {
       }
       const std::uint32_t place = place_to_append(simt, shared.measured, vector >= 0);
       if (vector < 0) continue;
-      if (place < most_measured(a.room)) {
+      if (place < a.room.measured) {
         here.list.positions[place] = static_cast<kernels::position>(vector);
         here.list.keys[place] = here.all.positions[i];
       } else {
@@ -216,7 +213,7 @@ struct finish_kernel_of {
                                                const survivor_distances<products, Simt>& to_query,
                                                const memory& here, std::uint32_t before) {
     simt.sync_block();
-    const std::uint32_t most = most_measured(a.room);
+    const std::uint32_t most = a.room.measured;
     const std::uint32_t count = shared.measured < most ? shared.measured : most;
     if (count == before) return count;
     to_query.measure(here.list.positions, here.list.keys, before, count,

@@ -33,6 +33,7 @@ class fused_search::work {
         to_(to),
         clock_(clock),
         starts_(corpus_.starts()) {
+    if (plan_.filters()) memory_.batch->lent = corpus_.lent_as(raw, count, plan_.rows);
     clock(stage::round, [&] {
       queries_ = memory_.images.of(place_, raw, count);
       rounded_from_ = queries_;
@@ -45,6 +46,7 @@ class fused_search::work {
   void enqueue() {
     if (!plan_.filters()) return;
     if (plan_.half.taken()) return filtered_by_pairs();
+    if (memory_.batch->is_lent()) return filtered(corpus_.order(), count_, true);
     for (std::int64_t first = 0; first < count_; first += plan_.rows) {
       const std::int64_t rows = std::min(plan_.rows, count_ - first);
       filtered({.ids = {}, .count = rows, .stride = 1, .first = first}, rows, first == 0);
@@ -126,6 +128,7 @@ class fused_search::work {
   // `begins`: nothing is unproven yet.
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
     const auto counts = view<std::uint32_t>(batch.counts);
+    if (batch.is_lent()) return start<clear_kernel>(place_, 1, {counts});
     const auto by = [&]<class Kernel>(Kernel) {
       start<Kernel>(place_, tiles_of(rows) * (tile_rows / Kernel::few_rows),
                     {rounded_from_,
@@ -163,22 +166,24 @@ class fused_search::work {
   }
 
   void raise_to_known(const batch_memory& batch, const numbering& queries, std::int64_t rows) {
+    const rounded by_row = batch.queries();
     const auto with = [&]<bool products>(known_kernel_of<products>) {
       using kernel = known_kernel_of<products>;
-      start<kernel>(
-          place_, blocks_for(rows, kernel::max_threads),
-          {known_, queries, view<const double>(batch.squares), view<const double>(batch.errors),
-           corpus_.facts(), view<float>(batch.thresholds), rows, corpus_.source().unit(), inner_});
+      start<kernel>(place_, blocks_for(rows, kernel::max_threads),
+                    {known_, queries, by_row.squares, by_row.errors, corpus_.facts(),
+                     view<float>(batch.thresholds), rows, corpus_.source().unit(), inner_});
     };
     if (of_products()) return with(known_kernel_of<true>{});
     with(known_kernel_of<false>{});
   }
 
-  using finish_args = finish_kernel::args;
   // What all rows have in common, and their lists.
-  finish_args finish_of(const numbering& queries, const survivor_lists& first,
-                        const survivor_lists& second, std::uint32_t room) const {
+  finish_args finish_of(const numbering& queries, const rounded& by_row,
+                        const survivor_lists& first, const survivor_lists& second,
+                        const finish_room& room) const {
     finish_args args;
+    args.squares = by_row.squares;
+    args.errors = by_row.errors;
     args.queries = queries_;
     args.corpus = corpus_.source();
     args.query_of = queries;
@@ -199,10 +204,8 @@ class fused_search::work {
                   Kernel::dynamic_bytes(args.room, corpus_.dimension(), args.bytes.slabs));
   }
   void finish(const batch_memory& batch, const numbering& queries, std::int64_t rows,
-              const survivor_lists& first, const survivor_lists& second, std::uint32_t room) {
-    finish_args args = finish_of(queries, first, second, room);
-    args.squares = view<const double>(batch.squares);
-    args.errors = view<const double>(batch.errors);
+              const survivor_lists& first, const survivor_lists& second, const finish_room& room) {
+    finish_args args = finish_of(queries, batch.queries(), first, second, room);
     args.thresholds = view<const float>(batch.thresholds);
     args.left = batch.left();
     args.bytes = byte_rows::of(corpus_.factors(), batch.queries(), corpus_.vectors(), slabs());
@@ -232,7 +235,7 @@ class fused_search::work {
           {first, static_cast<std::uint32_t>(plan_.first_rank), view<float>(batch.thresholds)});
     });
     clock_(stage::product, [&] { pass(batch, queries, rows, plan_.second, second); });
-    clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.finish_room); });
+    clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.room); });
   }
 
   // The same of a graph by half of the products: its queries are the prepared corpus.
@@ -262,15 +265,14 @@ class fused_search::work {
     clock_(stage::finish, [&] { finish_pairs(half, n); });
   }
   void finish_pairs(const half_memory& half, std::int64_t n) {
-    finish_args args = finish_of(half.vector_of(n), {}, half.lists(), plan_.finish_room);
+    const rounded vectors = half.vectors();
+    finish_args args = finish_of(half.vector_of(n), vectors, {}, half.lists(), plan_.room);
     args.vector_of = args.query_of;
-    args.squares = half.vectors().squares;
-    args.errors = half.vectors().errors;
     args.thresholds = view<const float>(half.ordered.limits);
     args.facts = view<const corpus_facts>(half.facts);
     args.offsets = view<const double>(half.ordered.offsets);
     args.left = memory_.batch->left();
-    args.bytes = byte_rows::of(corpus_.factors(), half.vectors(), half.vectors(), slabs());
+    args.bytes = byte_rows::of(corpus_.factors(), vectors, vectors, slabs());
     if (share_.of > 1) {
       const global<double> certain = view<double>(half.certain);
       start<certain_distance_kernel>(

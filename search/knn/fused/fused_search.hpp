@@ -88,6 +88,9 @@ class prepared_corpus {
   global<const float> centre() const;
   global<const corpus_facts> facts() const;
   const rounded& vectors() const { return rounded_; }
+  // The same, if these queries are the corpus and fit into one batch; else no data. (Queries of
+  // inner products are rounded in another way.)
+  rounded lent_as(const float* queries, std::int64_t count, std::int64_t batch) const;
   global<const float> starts() const;
   // The centre and scale with which queries are rounded. They are those of the corpus in every
   // metric but the inner product.

@@ -85,7 +85,7 @@ std::int64_t by_float64_bytes(const search_plan& plan, const search_shape& s, co
 }  // namespace
 
 pass_plan plan_again(std::int64_t n, std::int64_t rows, const device& place, product_body body) {
-  return plan_pass(0, tiles_of(n), rows, room_again, place, body);
+  return plan_pass(0, tiles_of(n), rows, room_again.survivors, place, body);
 }
 
 std::int64_t float64_rows(const search_plan& plan, std::int64_t n) {

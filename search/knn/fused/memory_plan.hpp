@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 2> settled = {"bms-block+stable", 
 
 // The pass that does queries again whose thresholds are certain to be low enough, and the most of
 // their survivors.
-inline constexpr std::uint32_t room_again = 4096;
+inline constexpr finish_room room_again = {.survivors = 4096, .measured = 2048};
 pass_plan plan_again(std::int64_t n, std::int64_t rows, const device& place, product_body body);
 
 // How many queries have their float64 distances from n vectors held at once.

@@ -15,11 +15,17 @@ constexpr std::int64_t rows_at_once = 16384;  // queries: their lists and first 
 constexpr std::int64_t most_matrix_tiles = 32, least_matrix_tiles = 8;
 // The first pass filters 1/16 of the corpus. The matrix has the scores of 1/256 of it.
 constexpr std::int64_t sample = 16, matrix_sample = 256;
+// Maxima are of a larger part of a small corpus. This takes longer, but gives a sharper threshold.
+// Fewer vectors survive it, and a small corpus has many survivors for each tile.
+constexpr std::int64_t maxima_sample(std::int64_t n) {
+  if (n < 1 << 15) return 5;
+  return n < 1 << 19 ? 8 : sample;
+}
 constexpr std::int64_t most_splits = 64;
 constexpr std::int64_t least_vectors = 4096;  // below, float64 is as fast
 constexpr double most_survivors = 1700;       // of a row, expected
 constexpr std::int64_t most_maxima = 2048;    // of a row
-constexpr std::int64_t groups_of_rank = 8;    // a threshold of rank r takes 8 r groups or more
+constexpr std::int64_t groups_of_rank = 5;    // a threshold of rank r takes 5 r groups or more
 constexpr std::int64_t longest = 4096;        // dimension
 
 // How many times as many survivors as expected a row may have. At most one row in 10^6 has more,
@@ -94,8 +100,8 @@ std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
   return static_cast<std::int64_t>(std::ceil(mean + 3.6 * std::sqrt(mean) + 4));
 }
 
-// A wave of blocks takes as long as its longest part, and about two steps to begin and to end. A
-// step has one tile of the corpus, or as many as the body multiplies at once.
+// A wave of blocks takes as long as its longest part, and some steps to begin and to end. A step
+// has one tile of the corpus, or as many as the body multiplies at once.
 pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double most,
                     const device& place, product_body body) {
   pass_plan pass{.first = first, .last = last};
@@ -103,6 +109,7 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
   const auto [query_tiles, a_multiprocessor] = shape_of(body);
   const std::int64_t blocks_of_part = (tiles_of(rows) + query_tiles - 1) / query_tiles;
   const std::int64_t together = tiles_together(body);
+  const std::int64_t beyond_steps = body == product_body::wgmma ? 4 : 2;
   const std::int64_t blocks_at_once =
       std::max<std::int64_t>(a_multiprocessor * place.multiprocessors, 1);
   double least = std::numeric_limits<double>::max();
@@ -114,7 +121,7 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
     const std::int64_t splits = (tiles + part - 1) / part;
     const std::int64_t blocks = splits * blocks_of_part;
     const std::int64_t waves = (blocks + blocks_at_once - 1) / blocks_at_once;
-    const auto cost = static_cast<double>(waves * (steps + 2));
+    const auto cost = static_cast<double>(waves * (steps + beyond_steps));
     if (cost >= least) continue;
     least = cost;
     pass.part = part;
@@ -130,7 +137,7 @@ namespace {
 // Plans a threshold from maxima, if there are enough. Returns the share of all scores that exceed
 // it, as expected; 0: too few.
 double take_maxima(search_plan& plan, const search_shape& s, const device& place) {
-  const std::int64_t sampled = tiles_of(s.n) / sample, scores = sampled * tile_rows;
+  const std::int64_t sampled = tiles_of(s.n) / maxima_sample(s.n), scores = sampled * tile_rows;
   const std::int64_t group = (sampled * maxima_of_tile + most_maxima - 1) / most_maxima;
   const std::int64_t rank = rank_among(s.k, scores, s.n);
   if (s.each || group == 0) return 0;
@@ -231,6 +238,21 @@ std::int64_t search_plan::columns() const {
                     : (matrix_tiles + group - 1) / group * maxima_of_tile;
 }
 
+namespace {
+
+// Of most queries only a few more than k survivors are measured. All are where scores do not tell
+// them apart, so there is room for as many as are expected, and half as many again.
+void plan_finish(search_plan& plan, double survivors, double multiple, std::int64_t k) {
+  const auto whole = [](double count) { return static_cast<std::uint32_t>(count); };
+  plan.room.survivors =
+      std::min(4096U, whole(std::max(256.0, multiple * survivors)) / 32 * 32 + 32);
+  plan.room.measured = std::min(
+      2048U,
+      std::bit_ceil(whole(std::max({128.0, 2.0 * static_cast<double>(k), 1.5 * survivors}))));
+}
+
+}  // namespace
+
 search_plan plan_search(const search_shape& s, const device& place) {
   search_plan plan;
   plan.body = chosen_body(s, place);
@@ -257,9 +279,7 @@ search_plan plan_search(const search_shape& s, const device& place) {
                           passing * static_cast<double>((tiles - begin) * tile_rows) * multiple,
                           place, plan.body);
   if (s.half_product) plan.half = plan_half(plan, s, place, survivors);
-  const auto wanted = static_cast<std::uint64_t>(std::max(256.0, multiple * survivors));
-  plan.finish_room =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, std::bit_ceil(wanted)));
+  plan_finish(plan, survivors, multiple, s.k);
   return plan;
 }
 

@@ -5,10 +5,10 @@
 // it, give or take sqrt(r) n / m, and at least k do unless chance is against it:
 // r = k m / n + 3.6 sqrt(k m / n) + 4.
 //
-// The m scores are those of a sixteenth of the corpus, of which a row gets maxima of groups of
-// columns (filter.cuh), if these are many enough for r. They have rank r where the scores have a
-// rank of about -g log(1 - r / g), with g groups: the best scores share some of them. Then the
-// whole corpus is filtered.
+// The m scores are those of a sixteenth of the corpus, or more of a small one. Of these a row gets
+// maxima of groups of columns (filter.cuh), if these are many enough for r. They have rank r where
+// the scores have a rank of about -g log(1 - r / g), with g groups: the best scores share some of
+// them. Then the whole corpus is filtered.
 //
 // Otherwise a few tiles give all their scores, and a selection from these the first threshold. If
 // the corpus is large enough, a sixteenth of it is filtered with that, and the survivors give a
@@ -80,6 +80,12 @@ struct pass_plan {
   std::int64_t tiles() const { return last - first; }
 };
 
+// What a block has room for that finishes a query (finish.cuh).
+struct finish_room {
+  std::uint32_t survivors = 0;
+  std::uint32_t measured = 0;  // of them, in float64: a power of two, at least k
+};
+
 struct search_plan {
   // Empty: products filter. Else why all queries are done in float64 at once.
   const char* by_float64_because = "";
@@ -92,7 +98,7 @@ struct search_plan {
   std::int64_t first_rank = 0;
   pass_plan second;
   half_plan half;  // in place of `second`, if it is taken
-  std::uint32_t finish_room = 0;
+  finish_room room;
   product_body body =
       product_body::mma_sync;  // of all passes, but a matrix of scores is by mma_sync
 

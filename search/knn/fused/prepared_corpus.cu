@@ -138,6 +138,11 @@ void prepared_corpus::enqueue() {
                              view<corpus_facts>(facts_of_queries_), view<double>(centre_norm_)});
 }
 
+rounded prepared_corpus::lent_as(const float* queries, std::int64_t count,
+                                 std::int64_t batch) const {
+  const bool same = queries == raw_ && count == count_;
+  return same && count <= batch && measure() != metric::inner_product ? rounded_ : rounded{};
+}
 global<const float> prepared_corpus::centre() const { return view<const float>(centre_); }
 global<const corpus_facts> prepared_corpus::facts() const {
   return view<const corpus_facts>(facts_);

@@ -41,13 +41,17 @@ struct batch_memory {
         counts(make<std::uint32_t>(place, 3)),
         ids(make<std::int32_t>(place, named)),
         reach(make<double>(place, named)) {}
+  // The rounded queries, by row.
   rounded queries() const {
+    if (is_lent()) return lent;
     return {view<chunk>(slabs_), view<double>(squares), view<double>(errors)};
   }
+  bool is_lent() const { return lent.slabs.data != nullptr; }
   unproven left() const {
     return {view<std::uint32_t>(counts), view<std::int32_t>(ids), view<double>(reach)};
   }
   std::int64_t padded;
+  rounded lent;  // a corpus, if its vectors are the queries: they are rounded already
   device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
 };
 

@@ -52,41 +52,75 @@ KSELECT_HD std::uint32_t place_to_append(Simt& simt, std::uint32_t& count, bool 
          static_cast<std::uint32_t>(simt.popc(those & simt.lanemask_lt()));
 }
 
-// Appends what a row's segments hold with a score beyond the threshold. A warp loads the counts of
-// 32 segments at once, and takes some of them; a list of one segment is divided among the warps.
+// The sum of the numbers of this lane and lower ones.
+template <class Simt>
+KSELECT_HD std::uint32_t sum_up_to_lane(Simt& simt, std::uint32_t number) {
+  for (int step = 1; step < simt::warp_size; step *= 2) {
+    const std::uint32_t before = simt.shfl_up(simt::full_mask, number, step);
+    if (simt.lane() >= step) number += before;
+  }
+  return number;
+}
+
+// How many survivors a lane's segment has: found, in the list, and in the list together with those
+// of the segments of lower lanes.
+struct segments {
+  std::uint32_t counted = 0, kept = 0, up_to = 0;
+
+  // The segment of survivor i of all: so many segments end before it.
+  template <class Simt>
+  KSELECT_HD int of(Simt& simt, std::uint32_t i) const {
+    int segment = 0;
+    for (int step = simt::warp_size / 2; step > 0; step /= 2) {
+      const std::uint32_t end = simt.shfl(simt::full_mask, up_to, segment + step - 1);
+      if (end <= i) segment += step;
+    }
+    return segment;
+  }
+};
+template <class Simt>
+KSELECT_HD segments segments_at(Simt& simt, const survivor_lists& from, std::int64_t row,
+                                int first) {
+  const int own = first + simt.lane();
+  const auto room = static_cast<std::uint32_t>(from.room);
+  segments all;
+  if (own < from.splits) all.counted = simt.load(from.counts, row * from.splits + own);
+  all.kept = all.counted < room ? all.counted : room;
+  all.up_to = sum_up_to_lane(simt, all.kept);
+  return all;
+}
+
+// Appends what a row's segments hold with a score beyond the threshold. Every warp counts the
+// survivors of 32 segments; the warps divide these survivors as if they were one list.
 template <class Simt>
 KSELECT_HD void collect(Simt& simt, gathered& shared, const survivor_lists& from, std::int64_t row,
                         float threshold, const scored_list& to) {
+  const auto room = static_cast<std::uint32_t>(from.room);
   for (int base = 0; base < from.splits; base += simt::warp_size) {
-    const int own = base + simt.lane();
-    const std::uint32_t counted =
-        own < from.splits ? simt.load(from.counts, row * from.splits + own) : 0;
-    const int here =
-        from.splits - base < simt::warp_size ? from.splits - base : int{simt::warp_size};
-    const bool divided = from.splits == 1;
-    const auto begin = static_cast<std::uint32_t>(divided ? simt.warp() * simt::warp_size : 0);
-    const auto step =
-        static_cast<std::uint32_t>(divided ? simt.warps() * simt::warp_size : simt::warp_size);
-    for (int s = divided ? 0 : simt.warp(); s < here; s += simt.warps()) {
-      const std::uint32_t all = simt.shfl(simt::full_mask, counted, s);
-      const auto room = static_cast<std::uint32_t>(from.room);
-      if (all > room && simt.lane() == 0) simt.atomic_max(shared.lost, 1);
-      const std::uint32_t kept = all < room ? all : room;
-      for (std::uint32_t first = begin; first < kept; first += step) {
-        const std::uint32_t i = first + static_cast<std::uint32_t>(simt.lane());
-        const std::int64_t at = (row * from.splits + base + s) * from.room + i;
-        const float score =
-            i < kept ? simt.load(from.scores, at) : -std::numeric_limits<float>::infinity();
-        const bool wanted = i < kept && score > threshold;
-        const std::uint32_t place = place_to_append(simt, shared.count, wanted);
-        if (!wanted) continue;
-        if (place >= to.room) {
-          simt.atomic_max(shared.lost, 1);
-          continue;
-        }
-        to.positions[place] = simt.load(from.positions, at);
-        to.scores[place] = score;
+    const segments own = segments_at(simt, from, row, base);
+    if (own.kept < own.counted) simt.atomic_max(shared.lost, 1);
+    const std::uint32_t all = simt.shfl(simt::full_mask, own.up_to, simt::warp_size - 1);
+    for (auto first = static_cast<std::uint32_t>(simt.warp() * simt::warp_size); first < all;
+         first += static_cast<std::uint32_t>(simt.threads())) {
+      const std::uint32_t i = first + static_cast<std::uint32_t>(simt.lane());
+      const int segment = own.of(simt, i);
+      const std::uint32_t before = simt.shfl(simt::full_mask, own.up_to - own.kept, segment);
+      float score = -std::numeric_limits<float>::infinity();
+      std::uint32_t position = 0;
+      if (i < all) {
+        const std::int64_t at = (row * from.splits + base + segment) * room + (i - before);
+        score = simt.load(from.scores, at);
+        position = simt.load(from.positions, at);
       }
+      const bool wanted = score > threshold;
+      const std::uint32_t place = place_to_append(simt, shared.count, wanted);
+      if (!wanted) continue;
+      if (place >= to.room) {
+        simt.atomic_max(shared.lost, 1);
+        continue;
+      }
+      to.positions[place] = position;
+      to.scores[place] = score;
     }
   }
 }
@@ -114,11 +148,7 @@ KSELECT_HD void find_last_bin(Simt& simt, gathered& shared, std::uint32_t wanted
   const int first = own * simt.lane();
   std::uint32_t sum = 0;
   for (int b = first; b < first + own; ++b) sum += shared.bins[b];
-  std::uint32_t up_to = sum;
-  for (int step = 1; step < simt::warp_size; step *= 2) {
-    const std::uint32_t before = simt.shfl_up(simt::full_mask, up_to, step);
-    if (simt.lane() >= step) up_to += before;
-  }
+  const std::uint32_t up_to = sum_up_to_lane(simt, sum);
   std::uint32_t before = up_to - sum;
   if (before >= wanted || up_to < wanted) return;
   int bin = first;

@@ -59,7 +59,7 @@ TEST(fused_plan, covers_the_corpus_once) {
             EXPECT_LT((pass.splits - 1) * pass.part, pass.tiles());
           }
         }
-        EXPECT_GE(plan.finish_room, 2 * k);
+        EXPECT_GE(plan.room.survivors, 2 * k);
       }
     }
   }

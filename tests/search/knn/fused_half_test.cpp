@@ -91,8 +91,9 @@ TEST(fused_half, pays_where_hits_are_rare) {
   gpu.memory_bytes = std::size_t{80} << 30;
   EXPECT_TRUE(half_is_faster(graph(1'000'000, 11), gpu));
   EXPECT_TRUE(half_is_faster(graph(200'000, 11), gpu));
-  EXPECT_FALSE(half_is_faster(graph(100'000, 11), gpu));
-  search_shape s = graph(100'000, 11);
+  EXPECT_TRUE(half_is_faster(graph(100'000, 11), gpu));
+  EXPECT_FALSE(half_is_faster(graph(50'000, 11), gpu));
+  search_shape s = graph(50'000, 11);
   s.dimension = 784;
   EXPECT_TRUE(half_is_faster(s, gpu)) << "products take longer";
   s.n = s.q = 5000;

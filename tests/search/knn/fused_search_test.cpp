@@ -30,9 +30,9 @@ TEST(fused_search, finds_the_nearest_by_products) {
 }
 
 TEST(fused_search, sharpens_its_threshold_where_the_corpus_is_large) {
-  const question q{normal(36'000, 16, 3), normal(20, 16, 4), 20};
+  const question q{normal(36'000, 16, 3), normal(20, 16, 4), 130};
   const answer found = expect_exhaustive(q);
-  const search_plan plan = plan_search({q.base.count, 20, 16, 20}, device{});
+  const search_plan plan = plan_search({q.base.count, 20, 16, 130}, device{});
   EXPECT_GT(plan.first.tiles(), 0);
   EXPECT_EQ(found.report.by_float64, 0);
 }
