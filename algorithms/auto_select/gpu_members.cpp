@@ -10,6 +10,7 @@ namespace kselect::entries {
 std::span<const algorithm> buffered_multi_select_block();
 std::span<const algorithm> buffered_multi_select_grid();
 std::span<const algorithm> ordered_select();  // its steps order the answers of auto+sorted
+std::span<const algorithm> kth_warp();
 std::span<const algorithm> radix_select();
 std::span<const algorithm> quick_multi_select();
 std::span<const algorithm> heap_queue();
@@ -37,8 +38,13 @@ bool long_ragged_rows(const problem& p, const device& where) {
   return p.ragged() && p.n > (each_alone ? 8 * simt::long_row(where) : simt::long_row(where));
 }
 bool kth_alone(const problem& p, const device&) { return p.payload == payload::kth_value; }
+bool kth_of_short_rows(const problem& p, const device& where) {
+  return kth_alone(p, where) && p.n <= 2048;
+}
 
 constexpr std::array rules = {
+    rule{&entries::kth_warp, "kth-warp", &kth_of_short_rows,
+         "only the k-th value is wanted, and a row fits into the registers of one warp"},
     rule{&entries::radix_select, "radix-select", &kth_alone, "only the k-th value is wanted"},
     // Within 1 % of the best queue in geometric mean, 7 % at worst (results/nvidia-h200-x4/tang_*).
     rule{&entries::heap_queue, "tang/heap+partition4", &by_columns,
@@ -56,9 +62,12 @@ constexpr std::array rules = {
     rule{&entries::quick_multi_select, "qms-block", &always, "nothing faster takes it"},
 };
 
-constexpr std::array<entries_of_file, 5> files = {
-    &entries::buffered_multi_select_block, &entries::buffered_multi_select_grid,
-    &entries::radix_select, &entries::quick_multi_select, &entries::heap_queue};
+constexpr std::array<entries_of_file, 6> files = {&entries::buffered_multi_select_block,
+                                                  &entries::buffered_multi_select_grid,
+                                                  &entries::kth_warp,
+                                                  &entries::radix_select,
+                                                  &entries::quick_multi_select,
+                                                  &entries::heap_queue};
 
 }  // namespace
 

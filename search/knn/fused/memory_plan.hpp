@@ -13,8 +13,7 @@ namespace kselect::search::fused {
 
 // What selects thresholds from first scores, and neighbours from float64 distances: the first of
 // these that supports it.
-inline constexpr std::array<std::string_view, 4> rankers = {"bms-block", "bms-warp", "qms-block",
-                                                            "auto"};
+inline constexpr std::array<std::string_view, 1> rankers = {"auto"};
 inline constexpr std::array<std::string_view, 2> settled = {"bms-block+stable", "bms-grid+stable"};
 
 // The pass that does queries again whose thresholds are certain to be low enough, and the most of
