@@ -33,7 +33,9 @@ class fused_search::work {
         to_(to),
         clock_(clock),
         starts_(corpus_.starts()) {
-    if (plan_.filters()) memory_.batch->lent = corpus_.lent_as(raw, count, plan_.rows);
+    // Filters of each query take the query's number from its row (filter_wgmma.cu).
+    const std::int64_t batch = allowed.each() ? 0 : plan_.rows;
+    if (plan_.filters()) memory_.batch->lent = corpus_.lent_as(raw, count, batch);
     clock(stage::round, [&] {
       queries_ = memory_.images.of(place_, raw, count);
       rounded_from_ = queries_;

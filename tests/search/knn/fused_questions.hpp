@@ -59,6 +59,7 @@ struct question {
   std::size_t step = 1;       // every so many-th query is checked
   simt::fiber_options fiber = {};
   std::function<void(vectors&)> changes = {};  // what becomes of the base once it is prepared
+  bool lends = false;  // the queries are the base vectors, in the same memory
 };
 
 struct answer {
@@ -90,7 +91,7 @@ inline answer search(const question& q, std::int64_t calls = 1) {
   found.half_product = nearest.plan().half.taken();
   const auto rows = static_cast<std::int64_t>(size);
   for (std::int64_t call = 0; call < calls; ++call) {
-    found.report = nearest.run(q.query.data.data(), q.query.count, 0,
+    found.report = nearest.run(q.lends ? base.data.data() : q.query.data.data(), q.query.count, 0,
                                {.indices = {found.indices.data(), rows},
                                 .distances = {found.distances.data(), rows},
                                 .exact = {found.exact.data(), rows},

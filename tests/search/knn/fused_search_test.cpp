@@ -85,6 +85,22 @@ question in_integers(vectors base, vectors query, std::int64_t k, bool self = fa
           simt::product::int8};
 }
 
+// The queries of a graph in one batch are not rounded again.
+TEST(fused_search, takes_the_corpus_as_its_queries) {
+  using runtime::metric;
+  question q{normal(4100, 20, 31), {}, 6, metric::cosine, true};
+  q.query = q.base;
+  q.lends = true;
+  q.step = 300;
+  expect_exhaustive(q);
+  question whole{bytes(4100, 20, 32), {}, 6};
+  whole.query = whole.base;
+  whole.factors = simt::product::int8;
+  whole.lends = true;
+  whole.step = 300;
+  expect_exhaustive(whole);
+}
+
 TEST(fused_search, multiplies_bytes_in_integers) {
   for (const std::int64_t dimension : {1, 31, 128, 130, 300}) {
     SCOPED_TRACE(dimension);
