@@ -127,7 +127,8 @@ void boundary_sizes(battery_attempt& a) {
 void every_distribution(battery_attempt& a) {
   // On fibers long enough for kernels whose blocks share a row to have two blocks.
   const bool fibers = a.on(executor_kind::fiber);
-  const std::int64_t n = fibers ? 1100 : 3001, q = fibers ? 2 : 3;
+  const std::int64_t longest = a.entry().promises.limits.max_n;
+  const std::int64_t n = std::min<std::int64_t>(fibers ? 1100 : 3001, longest), q = fibers ? 2 : 3;
   for (const char* text :
        {"uniform", "normal", "ascending", "descending", "all_equal", "few_distinct(2)",
         "few_distinct(16)", "organ_pipe", "same_leading_bits(20)", "same_leading_bits(31)",
