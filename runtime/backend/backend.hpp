@@ -78,6 +78,8 @@ class backend {
     to_device(to, from);
   }
   virtual void to_host_beside(std::span<std::byte> to, const std::byte* from) { to_host(to, from); }
+  // Takes the memory that these copies need. Otherwise the first of them does, which takes longer.
+  virtual void get_ready_beside() {}
   // Waits for all enqueued work. The status reports a fault in it.
   virtual status synchronise() = 0;
   // The fault that made this backend unusable for the process, in words; empty if none. For

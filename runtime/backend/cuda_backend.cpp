@@ -136,6 +136,8 @@ class cuda_backend final : public backend {
     made(gpu.staged_beside).to_host(to, from, gpu.side);
   }
 
+  void get_ready_beside() override { made(live().staged_beside); }
+
   status synchronise() override {
     const cudaError_t code = cudaStreamSynchronize(live().stream);
     if (code == cudaSuccess) return {};

@@ -36,15 +36,16 @@ class host_exchange final : public list_exchange {
     const std::int64_t share = shares[index(ranks_.rank())];
     neighbour_lists& of_all = shaped(of_all_, ranks_.size() * share, k);
     const columns received{of_all.distances(), of_all.indices(), of_all.ranked()};
-    move(&communicator::exchange, shares, mine, received);
+    move(&communicator::exchange, shares, mine, received, 3);
     neighbour_lists& own = shaped(own_, share, k);
     {
       const lap merging(taken_.merging);
       merge_lists(ranks_.size(), {received.distances, received.indices, received.ranked}, threads_,
                   own);
     }
-    // `mine` has been sent and has the answer's size, so it is reused.
-    move(&communicator::collect, shares, own, {mine.distances(), mine.indices(), mine.ranked()});
+    // `mine` has been sent and has the answer's size, so it is reused. What ranked the neighbours
+    // is not wanted any more.
+    move(&communicator::collect, shares, own, {mine.distances(), mine.indices(), {}}, 2);
     return mine;
   }
 
@@ -54,9 +55,10 @@ class host_exchange final : public list_exchange {
     std::span<std::int64_t> indices;
     std::span<double> ranked;
   };
+  // The first `count` columns.
   template <class Step>
   void move(Step step, const std::vector<std::int64_t>& shares, const neighbour_lists& from,
-            const columns& to) {
+            const columns& to, std::size_t count) {
     const lap moving(taken_.moving);
     const std::array<communicator::column, 3> all = {
         {{index(from.k()) * sizeof(float), std::as_bytes(from.distances()),
@@ -65,7 +67,7 @@ class host_exchange final : public list_exchange {
           std::as_writable_bytes(to.indices)},
          {index(from.k()) * sizeof(double), std::as_bytes(from.ranked()),
           std::as_writable_bytes(to.ranked)}}};
-    (ranks_.*step)(all, shares);
+    (ranks_.*step)(std::span(all).first(count), shares);
   }
 
   // The first tile is the longest.

@@ -24,9 +24,10 @@ class list_exchange {
   virtual ~list_exchange() = default;
 
   // Collective. `mine`: the rank's lists of all queries. Returns the lists of the whole corpus on
-  // rank 0; on other ranks the result means nothing. Between GPUs it needs three times 12 bytes of
-  // device memory a neighbour. It then throws error(failure::resources) if the memory is not there
-  // or the other GPUs do not answer in time, and error(failure::unsupported) for errors of NCCL.
+  // rank 0, whose ranked() means nothing, as all do on other ranks. Between GPUs it needs three
+  // times 12 bytes of device memory a neighbour. It then throws error(failure::resources) if the
+  // memory is not there or the other GPUs do not answer in time, and error(failure::unsupported)
+  // for errors of NCCL.
   virtual neighbour_lists merged(neighbour_lists mine) = 0;
 
   // Whether another thread may call merged() while the executor works: if it enqueues nothing

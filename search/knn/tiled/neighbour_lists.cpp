@@ -42,34 +42,59 @@ head head_at(const list_columns& from, std::int64_t at, std::int64_t end) {
           end};
 }
 
+// The heads of one query's lists. A heap keeps many; of few the least is found sooner by looking
+// at all.
+class query_heads {
+ public:
+  void begin(std::int64_t lists, const list_columns& from, std::int64_t q, std::int64_t queries,
+             std::int64_t k) {
+    heads_.clear();
+    for (std::int64_t l = 0; l < lists; ++l) {
+      const std::int64_t first = (l * queries + q) * k;
+      heads_.push_back(head_at(from, first, first + k));
+    }
+    in_heap_ = lists > most_looked_at;
+    if (in_heap_) std::ranges::make_heap(heads_, std::greater<>{});
+  }
+  // Takes the nearest of all heads.
+  entry take(const list_columns& from) {
+    if (in_heap_) {
+      std::ranges::pop_heap(heads_, std::greater<>{});
+    } else {
+      std::swap(*std::ranges::min_element(heads_, std::less<>{}, &head::nearest), heads_.back());
+    }
+    head& least = heads_.back();
+    const entry taken = least.nearest;
+    if (least.at + 1 == least.end) {
+      heads_.pop_back();
+      return taken;
+    }
+    least = head_at(from, least.at + 1, least.end);
+    if (in_heap_) std::ranges::push_heap(heads_, std::greater<>{});
+    return taken;
+  }
+
+ private:
+  static constexpr std::int64_t most_looked_at = 8;
+  std::vector<head> heads_;
+  bool in_heap_ = false;
+};
+
 // Merges the lists of query q. `heads` is memory for them. A neighbour of several lists counts
 // once.
-void merge_query(std::int64_t lists, const list_columns& from, std::int64_t q,
-                 std::vector<head>& heads, neighbour_lists& out) {
-  const std::int64_t k = out.k(), list_size = out.queries() * k;
-  heads.clear();
-  for (std::int64_t l = 0; l < lists; ++l) {
-    const std::int64_t begin = l * list_size + q * k;
-    heads.push_back(head_at(from, begin, begin + k));
-  }
-  std::ranges::make_heap(heads, std::greater<>{});
+void merge_query(std::int64_t lists, const list_columns& from, std::int64_t q, query_heads& heads,
+                 neighbour_lists& out) {
+  const std::int64_t k = out.k();
+  heads.begin(lists, from, q, out.queries(), k);
   std::int64_t last = no_neighbour;
   for (std::int64_t i = 0; i < k;) {
-    std::ranges::pop_heap(heads, std::greater<>{});
-    head& least = heads.back();
-    if (least.nearest.index != last || last == no_neighbour) {
-      last = least.nearest.index;
-      out.distances()[index(q * k + i)] = least.nearest.distance;
-      out.ranked()[index(q * k + i)] = least.nearest.ranked;
-      out.indices()[index(q * k + i)] = last;
-      ++i;
-    }
-    if (least.at + 1 == least.end) {
-      heads.pop_back();
-    } else {
-      least = head_at(from, least.at + 1, least.end);
-      std::ranges::push_heap(heads, std::greater<>{});
-    }
+    const entry nearest = heads.take(from);
+    if (nearest.index == last && last != no_neighbour) continue;
+    last = nearest.index;
+    out.distances()[index(q * k + i)] = nearest.distance;
+    out.ranked()[index(q * k + i)] = nearest.ranked;
+    out.indices()[index(q * k + i)] = last;
+    ++i;
   }
 }
 
@@ -136,7 +161,7 @@ void neighbour_lists::merge(std::int64_t query, const found& list) {
 void merge_lists(std::int64_t lists, const list_columns& from, int threads, neighbour_lists& out) {
 #pragma omp parallel num_threads(threads)
   {
-    std::vector<head> heads;
+    query_heads heads;
 #pragma omp for schedule(static)
     for (std::int64_t q = 0; q < out.queries(); ++q) merge_query(lists, from, q, heads, out);
   }

@@ -35,6 +35,11 @@ query_tiles::query_tiles(const parts& of, const query_range& range, tiled_times&
                [&place = of.place] { place.serve_this_thread(); }) {
   const std::int64_t held = std::min(tiles(), tiles_of_lists);
   for (std::int64_t tile = 0; tile < held; ++tile) lists_.emplace_back(count_of(tile), range.k);
+  if (!of.shard.takes_queries()) return;
+  const std::int64_t brought = std::min<std::int64_t>(tiles(), std::ssize(queries_));
+  for (std::int64_t tile = 0; tile < brought; ++tile) {
+    queries_of(tile).data.resize(index(count_of(tile) * of.queries.dimension()));
+  }
 }
 
 void query_tiles::run() {

@@ -53,8 +53,16 @@ class shard_by_products final : public shard_search {
     return all;
   }
 
+  // What the first search would allocate is allocated here.
   void load() override {
-    if (resident_) bring_whole();
+    place_.get_ready_beside();
+    if (!resident_) return;
+    bring_whole();
+    const std::int64_t vectors = end_ - first_;
+    const bool own = request_.exclude_self && first_ == 0;  // of the first tile of queries
+    const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
+    search_of(whole_, queries_most_, k);
+    for (found& memory : found_) make_room(memory, queries_most_ * k);
   }
 
   void bring(const vector_set& queries) override {
@@ -141,15 +149,12 @@ class shard_by_products final : public shard_search {
   struct found {
     device_buffer indices, distances, exact;
   };
-  // For so many numbers, in memory that grows but is kept.
-  const found& answers_of(std::int64_t size) {
-    found& memory = found_[searched_ % 2];
-    if (memory.distances.size() < index(size) * sizeof(float)) {
-      memory = {};
-      memory = {make<std::int64_t>(place_, size), make<float>(place_, size),
-                make<double>(place_, size)};
-    }
-    return memory;
+  // For so many numbers. The memory grows but is kept.
+  void make_room(found& memory, std::int64_t size) {
+    if (memory.distances.size() >= index(size) * sizeof(float)) return;
+    memory = {};
+    memory = {make<std::int64_t>(place_, size), make<float>(place_, size),
+              make<double>(place_, size)};
   }
   // A search of the whole part serves all tiles of queries; its memory is made once.
   fused::fused_search& search_of(const part& p, std::int64_t queries, std::int64_t k) {
@@ -172,7 +177,8 @@ class shard_by_products final : public shard_search {
     const bool own = request_.exclude_self && first < p.first + vectors && p.first < first + count;
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
     const std::int64_t size = count * k;
-    const found& to = answers_of(size);
+    found& to = found_[searched_ % 2];
+    make_room(to, size);
     const fused::answers answers{.indices = view<std::int64_t>(to.indices),
                                  .distances = view<float>(to.distances),
                                  .exact = view<double>(to.exact),

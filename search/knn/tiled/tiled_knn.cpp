@@ -66,7 +66,7 @@ class tiled_search {
     }
     {
       const lap whole(times.search);
-      search();
+      tiles_->run();
       finish();
     }
     report_.shard = shard_->report();
@@ -102,6 +102,7 @@ class tiled_search {
     open_part(start.query_tile, start.done);
     if (ranks_.rank() == 0) observer_.planned(report_);
     load_part();
+    open_tiles();
   }
 
   // Query tiles have the same length on all ranks; corpus tiles depend on the rank's memory.
@@ -326,22 +327,21 @@ class tiled_search {
     return json::object();
   }
 
-  void search() {
-    query_tiles tiles({.place = place_,
-                       .ranks = ranks_,
-                       .queries = queries(),
-                       .shard = *shard_,
-                       .exchange = *exchange_,
-                       .store = store_ ? &*store_ : nullptr,
-                       .shares = shares_,
-                       .stopping = observer_.stopping,
-                       .finished = observer_.finished_tile},
-                      {.first = report_.queries_before,
-                       .end = report_.queries,
-                       .tile = report_.plan.query_tile,
-                       .k = request_.k},
-                      report_.times);
-    tiles.run();
+  void open_tiles() {
+    const query_tiles::parts parts{.place = place_,
+                                   .ranks = ranks_,
+                                   .queries = queries(),
+                                   .shard = *shard_,
+                                   .exchange = *exchange_,
+                                   .store = store_ ? &*store_ : nullptr,
+                                   .shares = shares_,
+                                   .stopping = observer_.stopping,
+                                   .finished = observer_.finished_tile};
+    const query_range range{.first = report_.queries_before,
+                            .end = report_.queries,
+                            .tile = report_.plan.query_tile,
+                            .k = request_.k};
+    tiles_.emplace(parts, range, report_.times);
   }
 
   // No rank ends before the results are committed.
@@ -368,8 +368,9 @@ class tiled_search {
   std::unique_ptr<shard_search> shard_;
   shard_of_graph* graph_ = nullptr;    // the shard, if report_.by_pairs
   std::optional<result_store> store_;  // on rank 0
-  bool shares_ = false;                // bounds of neighbours, among ranks
-  double waited_s_ = 0;                // for a corpus that stays in the executor's memory
+  std::optional<query_tiles> tiles_;
+  bool shares_ = false;  // bounds of neighbours, among ranks
+  double waited_s_ = 0;  // for a corpus that stays in the executor's memory
 };
 
 }  // namespace
