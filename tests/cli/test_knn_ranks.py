@@ -84,7 +84,7 @@ def test_ranks_share_bounds_of_neighbours(here, binary, way):
     command = [binary, "knn", "--base", "long.npy", "--query", "query.npy", "--k", 9, "--executor", "fiber",
                "--product", "float16", "--threads", 1]
     assert run(here, *command, *outputs("one")).returncode == 0
-    done = run(here, *ranks_in(way, 2, *command, *outputs("mpi"), *BOUND, "--memory", 8, "--record", "run"))
+    done = run(here, *ranks_in(way, 2, *command, *outputs("mpi"), *BOUND, "--memory", 9, "--record", "run"))
     assert done.returncode == 0, done.stderr
     assert same(here, "one", "mpi")
     (cell,) = records(here / "run")
