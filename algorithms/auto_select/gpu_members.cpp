@@ -39,7 +39,7 @@ bool long_ragged_rows(const problem& p, const device& where) {
 }
 bool kth_alone(const problem& p, const device&) { return p.payload == payload::kth_value; }
 bool kth_of_short_rows(const problem& p, const device& where) {
-  return kth_alone(p, where) && p.n <= 2048;
+  return kth_alone(p, where) && p.n <= 2048;  // what kth-warp takes
 }
 
 constexpr std::array rules = {

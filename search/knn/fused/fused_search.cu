@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/bin_counts.cuh"
 #include "search/knn/fused/admitted.cuh"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/filter_pass.hpp"
@@ -130,7 +131,7 @@ class fused_search::work {
   // `begins`: nothing is unproven yet.
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
     const auto counts = view<std::uint32_t>(batch.counts);
-    if (batch.is_lent()) return start<clear_kernel>(place_, 1, {counts});
+    if (batch.is_lent()) return start<kernels::clear_kernel>(place_, 1, {counts, {}}, 32);
     const auto by = [&]<class Kernel>(Kernel) {
       start<Kernel>(place_, tiles_of(rows) * (tile_rows / Kernel::few_rows),
                     {rounded_from_,
@@ -293,7 +294,6 @@ class fused_search::work {
         place_, blocks_for(rows, none_certain_kernel::max_threads),
         {view<const std::int32_t>(memory_.batch->ids), rows, view<double>(memory_.half->certain)});
   }
-
   // Filters with thresholds that are certain to be low enough. What is unproven even then is done
   // in float64.
   void again(std::int64_t first, std::int64_t rows) {

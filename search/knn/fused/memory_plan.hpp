@@ -11,13 +11,13 @@
 
 namespace kselect::search::fused {
 
-// What selects thresholds from first scores, and neighbours from float64 distances: the first of
-// these that supports it.
+// What selects thresholds from first scores, and neighbours from float64 distances: the first that
+// supports it.
 inline constexpr std::array<std::string_view, 1> rankers = {"auto"};
 inline constexpr std::array<std::string_view, 2> settled = {"bms-block+stable", "bms-grid+stable"};
 
-// The pass that does queries again whose thresholds are certain to be low enough, and the most of
-// their survivors.
+// The pass that does queries again whose thresholds are certain to be low enough, and the room for
+// each.
 inline constexpr finish_room room_again = {.survivors = 4096, .measured = 2048};
 pass_plan plan_again(std::int64_t n, std::int64_t rows, const device& place, product_body body);
 

@@ -109,6 +109,7 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
   const auto [query_tiles, a_multiprocessor] = shape_of(body);
   const std::int64_t blocks_of_part = (tiles_of(rows) + query_tiles - 1) / query_tiles;
   const std::int64_t together = tiles_together(body);
+  // A step of wgmma is the shortest.
   const std::int64_t beyond_steps = body == product_body::wgmma ? 4 : 2;
   const std::int64_t blocks_at_once =
       std::max<std::int64_t>(a_multiprocessor * place.multiprocessors, 1);
@@ -241,14 +242,11 @@ std::int64_t search_plan::columns() const {
 namespace {
 
 // Of most queries only a few more than k survivors are measured. All are where scores do not tell
-// them apart, so there is room for as many as are expected, and half as many again.
-void plan_finish(search_plan& plan, double survivors, double multiple, std::int64_t k) {
-  const auto whole = [](double count) { return static_cast<std::uint32_t>(count); };
-  plan.room.survivors =
-      std::min(4096U, whole(std::max(256.0, multiple * survivors)) / 32 * 32 + 32);
-  plan.room.measured = std::min(
-      2048U,
-      std::bit_ceil(whole(std::max({128.0, 2.0 * static_cast<double>(k), 1.5 * survivors}))));
+// them apart. The less room a block takes, the more of them a multiprocessor holds.
+void plan_finish(search_plan& plan, double survivors, double multiple) {
+  const auto most = static_cast<std::uint32_t>(std::max(256.0, multiple * survivors));
+  plan.room.survivors = std::min(4096U, (most + 31) / 32 * 32);
+  plan.room.measured = std::min(2048U, std::bit_ceil(most));
 }
 
 }  // namespace
@@ -279,7 +277,7 @@ search_plan plan_search(const search_shape& s, const device& place) {
                           passing * static_cast<double>((tiles - begin) * tile_rows) * multiple,
                           place, plan.body);
   if (s.half_product) plan.half = plan_half(plan, s, place, survivors);
-  plan_finish(plan, survivors, multiple, s.k);
+  plan_finish(plan, survivors, multiple);
   return plan;
 }
 

@@ -285,20 +285,6 @@ KSELECT_HD inline float start_for(const corpus_facts& facts, double square, doub
   return start == start ? float_above(start) : std::numeric_limits<float>::infinity();
 }
 
-// Sets a few counters to 0, where no queries are rounded.
-struct clear_kernel {
-  using storage = no_storage;
-  static constexpr int max_threads = 32;
-  struct args {
-    global<std::uint32_t> counters;
-  };
-
-  template <class Simt>
-  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
-    if (simt.thread() < a.counters.size) simt.store(a.counters, simt.thread(), 0);
-  }
-};
-
 // The starts of a corpus. -inf beyond the count, so that padding never passes.
 struct start_kernel {
   using storage = no_storage;

@@ -80,8 +80,8 @@ struct list_columns {
   std::span<const double> ranked = {};  // empty: the distances rank
 };
 
-// Merges `lists` sorted lists of each query into `out`. Parallel over the queries. A heap of the
-// lists' heads takes k log(lists) steps a query.
+// Merges `lists` sorted lists of each query into `out`. Parallel over the queries. A query
+// takes k steps for each of a few lists; k log(lists) steps for many, whose heads are in a heap.
 void merge_lists(std::int64_t lists, const list_columns& from, int threads, neighbour_lists& out);
 
 }  // namespace kselect::search

@@ -51,7 +51,8 @@ class query_tiles {
     std::function<bool()> stopping;  // whether this rank was asked to end
     std::function<void(std::int64_t queries_done)> finished;
   };
-  // Allocates the lists and the queries. `of` and `times` must outlive this object.
+  // Allocates the lists and the queries. What `of` refers to, and `times`, must outlive
+  // this object.
   query_tiles(const parts& of, const query_range& range, tiled_times& times);
 
   // Collective. Searches all tiles. On return all rows are written, and nothing calls the

@@ -53,7 +53,8 @@ class shard_by_products final : public shard_search {
     return all;
   }
 
-  // What the first search would allocate is allocated here.
+  // What the first search would allocate is allocated here, unless it takes another k: a search
+  // that is resumed may begin with queries of another part.
   void load() override {
     place_.get_ready_beside();
     if (!resident_) return;

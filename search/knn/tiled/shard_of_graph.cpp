@@ -52,6 +52,7 @@ class graph_shard final : public shard_of_graph {
   }
 
   void load() override {
+    place_.get_ready_beside();
     bring_all();
     corpus_.prepare(clock());
     fused::fused_search search(place_, corpus_, count_, request_.k, request_.exclude_self,

@@ -102,7 +102,7 @@ class tiled_search {
     open_part(start.query_tile, start.done);
     if (ranks_.rank() == 0) observer_.planned(report_);
     load_part();
-    open_tiles();
+    agree(ranks_, [&] { return open_tiles(); });
   }
 
   // Query tiles have the same length on all ranks; corpus tiles depend on the rank's memory.
@@ -327,7 +327,7 @@ class tiled_search {
     return json::object();
   }
 
-  void open_tiles() {
+  json open_tiles() {
     const query_tiles::parts parts{.place = place_,
                                    .ranks = ranks_,
                                    .queries = queries(),
@@ -342,6 +342,7 @@ class tiled_search {
                             .tile = report_.plan.query_tile,
                             .k = request_.k};
     tiles_.emplace(parts, range, report_.times);
+    return json::object();
   }
 
   // No rank ends before the results are committed.

@@ -2,6 +2,8 @@
 
 #include "tests/search/knn/fused_bound.hpp"
 
+#include <bit>
+
 namespace kselect::search::fused {
 namespace {
 
@@ -60,6 +62,8 @@ TEST(fused_plan, covers_the_corpus_once) {
           }
         }
         EXPECT_GE(plan.room.survivors, 2 * k);
+        EXPECT_GE(plan.room.measured, k);
+        EXPECT_TRUE(std::has_single_bit(plan.room.measured)) << "the network orders powers of two";
       }
     }
   }
