@@ -121,11 +121,11 @@ status start(const problem& p, const io& buffers, std::span<std::byte>, const ex
       {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers)});
 }
 
-// The least power of two that a lane's keys fit into.
+// The least power of four that a lane's keys fit into: few kernels, and few keys for nothing.
 template <class T, int keys>
 call_plan plan_with(const problem& p) {
   if constexpr (keys < most_keys) {
-    if (p.n > keys * simt::warp_size) return plan_with<T, 2 * keys>(p);
+    if (p.n > keys * simt::warp_size) return plan_with<T, 4 * keys>(p);
   }
   return call_plan::of<&start<T, keys>>(p);
 }
