@@ -12,7 +12,6 @@
 //
 // Entries: kth-warp
 
-#include <algorithm>
 #include <limits>
 
 #include "kernels/bin_counts.cuh"
@@ -98,11 +97,10 @@ struct kth_kernel {
   template <class Simt>
   KSELECT_HD static key kth(Simt& simt, const key (&own)[keys], position k, const extremes& e) {
     const key differ = e.least ^ e.most;
-    key found = e.least, bit = 0;
-    if (differ == 0) return found;
-    bit = key{1} << (std::numeric_limits<key>::digits - 1);
+    if (differ == 0) return e.least;
+    key bit = key{1} << (std::numeric_limits<key>::digits - 1);
     while ((differ & bit) == 0) bit >>= 1;
-    found &= static_cast<key>(~(bit | (bit - 1)));  // the bits that all keys share
+    key found = e.least & ~(bit | (bit - 1));  // the bits that all keys share
     for (; bit != 0; bit >>= 1) {
       const key with = found | bit;
       const position below = count_less(simt, own, with);

@@ -136,7 +136,7 @@ TEST_F(filter_wgmma_cuda, scores_stay_within_the_bound) {
   }
 }
 
-TEST_F(filter_wgmma_cuda, leaves_longer_vectors_to_other_bodies) {
+TEST_F(filter_wgmma_cuda, leaves_longer_vectors_to_its_body_of_slabs) {
   const tiles corpus(1000, 200, 1, small_integers()), queries(130, 200, 2, small_integers());
   const exact_scores right(corpus, queries, 300);
   setting s(corpus, 1000, queries);
@@ -146,12 +146,12 @@ TEST_F(filter_wgmma_cuda, leaves_longer_vectors_to_other_bodies) {
   for (std::int64_t row = 0; row < 130; ++row) {
     expect_survivors(found.of(row), right.beyond(static_cast<std::size_t>(row)));
   }
-  EXPECT_NE(
+  EXPECT_EQ(
       plan_search(
           {.n = 100'000, .q = 1000, .dimension = 200, .k = 10, .wgmma_is_built = wgmma_is_built()},
           s.place().description())
           .body,
-      product_body::wgmma);
+      product_body::wgmma_slabs);
 }
 
 }  // namespace
