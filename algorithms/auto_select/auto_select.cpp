@@ -70,10 +70,13 @@ const algorithm* member_of(const rule& r) {
   return nullptr;
 }
 
-choice by_rules(const problem& p, const device& where) {
+enum class which_rules : std::uint8_t { all, before_tables };
+
+choice by_rules(const problem& p, const device& where, which_rules which) {
   const std::span<const rule> rules =
       where.kind == executor_kind::cpu ? std::span<const rule>(cpu_rules) : gpu_rules();
   for (const rule& r : rules) {
+    if (which == which_rules::before_tables && !r.before_tables) continue;
     if (!r.applies(p, where)) continue;
     const algorithm* const member = member_of(r);
     if (member == nullptr) continue;
@@ -227,12 +230,14 @@ choice choose_algorithm(const problem& p, const device& where) {
   }
   if (p.map != row_numbers::none || p.nan != nan_order::total_order) return choose_named(p, where);
   if (const cost_table* const table = table_of(p, where)) {
+    const choice certain = by_rules(p, where, which_rules::before_tables);
+    if (certain.member != nullptr) return certain;
     const auto [best, plan] = ranking(*table, p, where).next();
     if (best.member != nullptr) {
       return {best.member, "its predicted time is the least", best.predicted_ns, table, plan};
     }
   }
-  return by_rules(p, where);
+  return by_rules(p, where, which_rules::all);
 }
 
 std::vector<ranked_member> rank_members(const problem& wanted, const device& where) {

@@ -11,6 +11,7 @@ std::span<const algorithm> buffered_multi_select_block();
 std::span<const algorithm> buffered_multi_select_grid();
 std::span<const algorithm> ordered_select();  // its steps order the answers of auto+sorted
 std::span<const algorithm> kth_warp();
+std::span<const algorithm> short_rows();
 std::span<const algorithm> radix_select();
 std::span<const algorithm> quick_multi_select();
 std::span<const algorithm> heap_queue();
@@ -41,6 +42,11 @@ bool kth_alone(const problem& p, const device&) { return p.payload == payload::k
 bool kth_of_short_rows(const problem& p, const device& where) {
   return kth_alone(p, where) && p.n <= 2048;  // what kth-warp takes
 }
+// A warp to itself costs a row more than its elements do. A team of lanes holds more of them a lane
+// and takes longer for a row, so there must be rows for all teams.
+bool many_short_rows(const problem& p, const device& where) {
+  return !p.ragged() && p.n <= 512 && p.k <= 16 && p.q >= 64 * where.multiprocessors;
+}
 
 constexpr std::array rules = {
     rule{&entries::kth_warp, "kth-warp", &kth_of_short_rows,
@@ -49,6 +55,8 @@ constexpr std::array rules = {
     // Within 1 % of the best queue in geometric mean, 7 % at worst (results/nvidia-h200-x4/tang_*).
     rule{&entries::heap_queue, "tang/heap+partition4", &by_columns,
          "in column-major rows neighbouring lanes read neighbouring rows"},
+    rule{&entries::short_rows, "short-rows", &many_short_rows,
+         "rows so short, and so many, that a warp takes several", true},
     rule{&entries::buffered_multi_select_grid, "bms-grid", &long_ragged_rows,
          "long rows are cut into pieces, so that no block is left with one"},
     rule{&entries::buffered_multi_select_grid, "bms-grid", &few_long_rows,
@@ -62,9 +70,10 @@ constexpr std::array rules = {
     rule{&entries::quick_multi_select, "qms-block", &always, "nothing faster takes it"},
 };
 
-constexpr std::array<entries_of_file, 6> files = {&entries::buffered_multi_select_block,
+constexpr std::array<entries_of_file, 7> files = {&entries::buffered_multi_select_block,
                                                   &entries::buffered_multi_select_grid,
                                                   &entries::kth_warp,
+                                                  &entries::short_rows,
                                                   &entries::radix_select,
                                                   &entries::quick_multi_select,
                                                   &entries::heap_queue};

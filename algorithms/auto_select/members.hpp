@@ -16,6 +16,7 @@ struct rule {
   std::string_view member;
   bool (*applies)(const problem&, const device&);
   std::string_view reason;
+  bool before_tables = false;  // holds whatever a cost table predicts for other members
 };
 
 // For GPUs and fibers. The first rule that applies, and whose member supports the problem, decides.

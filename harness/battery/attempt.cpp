@@ -115,12 +115,16 @@ workload battery_attempt::admitted(workload p) {
   return !check_support(entry(), p, where) && check_support(entry(), turned, where) ? turned : p;
 }
 
-std::optional<workload> battery_attempt::fitted(workload p) {
+workload battery_attempt::limited(workload p) const {
   const limits& most = entry().promises.limits;
   p.n = std::min(p.n, most.max_n);
   p.q = std::min(p.q, most.max_q);
   p.k = std::min({p.k, most.max_k, p.n});
-  p = admitted(p);
+  return p;
+}
+
+std::optional<workload> battery_attempt::fitted(workload p) {
+  p = admitted(limited(p));
   if (check_support(entry(), p, place().description())) return p;
   ++result.beyond_limits;
   return std::nullopt;

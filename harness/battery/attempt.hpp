@@ -31,8 +31,9 @@ class battery_attempt {
 
   // `p` in the algorithm's own layout and types, where the algorithm does not support those of `p`.
   workload admitted(workload p);
-  // The same, no larger than the entry's limits. Counts and leaves out what it does not take at
-  // all.
+  // `p`, no larger than the entry's limits.
+  workload limited(workload p) const;
+  // Both. Counts and leaves out what the algorithm does not take at all.
   std::optional<workload> fitted(workload p);
   // That problem, and the same with another type than the two of 32 and 64 bits that most entries
   // have, if one is declared; such types take turns.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -71,6 +72,17 @@ std::vector<T> critical_values(const contract& promises, float sign) {
   return letters;
 }
 
+// The values of k that the entry's limit allows. If it is small, every one up to it.
+std::vector<std::int64_t> counts_within(const battery_attempt& a,
+                                        std::vector<std::int64_t> counts) {
+  constexpr std::int64_t small = 32;
+  const std::int64_t most = a.entry().promises.limits.max_k;
+  if (most > small) return counts;
+  counts.resize(static_cast<std::size_t>(most));
+  std::iota(counts.begin(), counts.end(), 1);
+  return counts;
+}
+
 // A case whose problems are all beyond the limits proves nothing of the entry.
 void some_proven(const battery_attempt& a) {
   if (a.result.proven == 0) {
@@ -113,8 +125,9 @@ void boundary_sizes(battery_attempt& a) {
   std::vector<std::int64_t> sizes = {1,   2,   3,   31,  32,  33,  63,  64,   65,   95,   127, 128,
                                      129, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025};
   if (!a.on(executor_kind::fiber)) sizes.insert(sizes.end(), {2047, 2048, 2049, 4095, 4097, 10007});
+  const std::vector<std::int64_t> counts = counts_within(a, sizes);
   for (const std::int64_t n : sizes) {
-    for (const std::int64_t k : sizes) {
+    for (const std::int64_t k : counts) {
       if (k > n || !a.mine()) continue;
       for (const workload& p : a.admitted_and_narrow(sized(n, 2, k))) {
         a.prove(p);
@@ -134,7 +147,7 @@ void every_distribution(battery_attempt& a) {
         "few_distinct(16)", "organ_pipe", "same_leading_bits(20)", "same_leading_bits(31)",
         "inf_fraction(0.5)", "inf_fraction(1)", "nan_fraction(0.1)", "nan_fraction(1)",
         "kth_ties(0)", "kth_ties(1)", "kth_ties(100)"}) {
-    for (const std::int64_t k : {std::int64_t{1}, std::int64_t{32}, std::int64_t{100}, n - 1, n}) {
+    for (const std::int64_t k : counts_within(a, {1, 32, 100, n - 1, n})) {
       if (k > n) continue;
       workload p = sized(n, q, k);
       p.distribution = of(text);
@@ -153,7 +166,7 @@ void every_distribution(battery_attempt& a) {
 // All declared types, payloads and layouts, in all combinations.
 void every_declared_type_payload_and_layout(battery_attempt& a) {
   for (const char* text : {"normal", "few_distinct(5)"}) {
-    workload p = sized(a.on(executor_kind::fiber) ? 150 : 1500, 37, 20);
+    workload p = a.limited(sized(a.on(executor_kind::fiber) ? 150 : 1500, 37, 20));
     p.distribution = of(text);
     for (const workload& variant : a.variants(p)) {
       if (!a.mine()) continue;
@@ -166,7 +179,7 @@ void every_declared_type_payload_and_layout(battery_attempt& a) {
 // Rows that do not start on 16 bytes, and rows with a gap between them.
 void misaligned_input_and_pitch(battery_attempt& a) {
   const std::int64_t n = a.on(executor_kind::fiber) ? 131 : 1031;
-  for (workload p : a.admitted_and_narrow(sized(n, 5, 17))) {
+  for (workload p : a.admitted_and_narrow(a.limited(sized(n, 5, 17)))) {
     const std::int64_t dense = p.effective_pitch();
     const auto shifts = std::max<std::int64_t>(4, 16 / static_cast<std::int64_t>(size_of(p.type)));
     for (std::int64_t shift = 0; shift < shifts; ++shift) {

@@ -1,0 +1,111 @@
+#pragma once
+// Many short rows: how a row lies in the registers of its team, and the plan's choice of a kernel.
+
+#include <bit>
+#include <cstdint>
+
+#include "kernels/gpu_rows.cuh"
+
+namespace kselect::short_rows {
+
+using kernels::position;
+
+inline constexpr int longest = 512;  // rows
+inline constexpr int warps_of_block = 4;
+
+template <class T>
+struct kernel_args {
+  kernels::rows_view<T> matrix;
+  kernels::answer_view<T> out;
+  bool by_vectors;  // each row begins at a multiple of 16 bytes and ends at one
+};
+
+// A lane's share of a row: `items` elements, in vectors of 16 bytes. Neighbouring lanes of a team
+// hold neighbouring vectors.
+template <class T, int team, int items>
+struct share_of_row {
+  static constexpr int width = 16 / static_cast<int>(sizeof(T));
+  static constexpr int rows_of_warp = simt::warp_size / team;
+  static_assert(items % width == 0);
+
+  std::int64_t row;
+  position lane;  // of the team
+  bool writes;
+
+  // Teams without a row work on the last one and write nothing, so that a warp stays together.
+  template <class Simt>
+  KSELECT_HD static share_of_row of(Simt& simt, std::int64_t rows) {
+    const std::int64_t warp = std::int64_t{simt.block()} * warps_of_block + simt.warp();
+    const std::int64_t row = warp * rows_of_warp + simt.lane() / team;
+    return {row < rows ? row : rows - 1, static_cast<position>(simt.lane() % team), row < rows};
+  }
+
+  KSELECT_HD position place(int item) const { return place(item, lane); }
+  KSELECT_HD static position place(int item, position of_lane) {
+    return (static_cast<position>(item / width * team) + of_lane) * width +
+           static_cast<position>(item % width);
+  }
+
+  // The elements' bits, those of two 16-bit ones in a register: the earlier one is the lower half.
+  static constexpr int in_register = static_cast<int>(sizeof(std::uint32_t) / sizeof(T));
+  using registers = std::uint32_t[items / in_register];
+
+  // Places beyond the row's end are read as its last ones.
+  template <class Simt>
+  KSELECT_HD void load(Simt& simt, const kernel_args<T>& a, registers& bits) const {
+    const auto elements = kernels::row_at(simt, a.matrix, row);
+    const position last = a.matrix.n - 1;
+    const auto within = [&](int item) { return place(item) < last ? place(item) : last; };
+    if (a.by_vectors) {
+      const auto vectors = simt::as_vec<width>(elements);
+      KSELECT_UNROLL for (int i = 0; i < items; i += width) {
+        const auto some =
+            std::bit_cast<simt::vec<std::uint32_t, 4>>(simt.load(vectors, within(i) / width));
+        KSELECT_UNROLL for (int w = 0; w < 4; ++w) bits[i / in_register + w] = some[w];
+      }
+      return;
+    }
+    KSELECT_UNROLL for (int i = 0; i < items; i += in_register) {
+      std::uint32_t both = 0;
+      KSELECT_UNROLL for (int j = 0; j < in_register; ++j) {
+        both |= std::uint32_t{simt.load(elements, within(i + j)).bits} << (16 * j);
+      }
+      bits[i / in_register] = both;
+    }
+  }
+  // Calls f(item) for those beyond the row's end.
+  template <class F>
+  KSELECT_HD void each_missing(position n, const F& f) const {
+    if (n == team * items) return;
+    KSELECT_UNROLL for (int i = 0; i < items; ++i) {
+      if (place(i) >= n) f(i);
+    }
+  }
+};
+
+template <class T, class Simt>
+KSELECT_HD void write(Simt& simt, const kernel_args<T>& a, std::int64_t row, position rank,
+                      order_key_t<T> key, position at) {
+  const std::int64_t to = row * a.matrix.k + rank;
+  simt.store(a.out.values, to, from_selection_key<T>(key, a.matrix.wanted));
+  if (a.out.indices_32.size != 0 || a.out.indices_64.size != 0) {
+    kernels::store_index(simt, a.out, to, at);
+  }
+}
+
+template <class T, class Kernel>
+status start(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
+  const auto whole_vectors = [](std::uint64_t bytes) { return bytes % 16 == 0; };
+  const auto bytes_of = [](std::int64_t elements) {
+    return static_cast<std::uint64_t>(elements) * sizeof(T);
+  };
+  const bool by_vectors = whole_vectors(reinterpret_cast<std::uintptr_t>(buffers.input)) &&
+                          whole_vectors(bytes_of(p.effective_pitch())) &&
+                          whole_vectors(bytes_of(p.n));
+  constexpr std::int64_t rows_of_block = warps_of_block * Kernel::share::rows_of_warp;
+  return simt::launch<Kernel>(
+      on, {(p.q + rows_of_block - 1) / rows_of_block, Kernel::max_threads},
+      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), by_vectors});
+}
+
+}  // namespace kselect::short_rows
