@@ -36,8 +36,9 @@ struct byte_rows {
 template <class Simt>
 class byte_distances {
  public:
-  KSELECT_HD byte_distances(Simt& simt, const byte_rows& rows, chunk* query)
-      : simt_(simt), rows_(rows), query_(query) {}
+  // `all_exact`: no vector of the corpus has an error.
+  KSELECT_HD byte_distances(Simt& simt, const byte_rows& rows, bool all_exact, chunk* query)
+      : simt_(simt), rows_(rows), all_exact_(all_exact), query_(query) {}
 
   // Copies the query's row to shared memory. A barrier must follow. If the query's error is not 0,
   // no distance is exact.
@@ -62,7 +63,7 @@ class byte_distances {
   // A warp calls it. Lanes 8 i to 8 i + 7 give the same position and get its distance. Returns
   // false, for all lanes, if one of the four vectors is not exact.
   KSELECT_HD bool measure(std::int64_t position, double& distance) const {
-    const bool inexact = simt_.load(rows_.corpus.errors, position) != 0;
+    const bool inexact = !all_exact_ && simt_.load(rows_.corpus.errors, position) != 0;
     if (simt_.ballot(simt::full_mask, inexact) != 0) return false;
     const double of_y = simt_.load(rows_.corpus.squares, position);
     distance = square() + of_y - 2.0 * product(position);
@@ -108,6 +109,7 @@ class byte_distances {
 
   Simt& simt_;
   const byte_rows& rows_;
+  bool all_exact_;
   chunk* query_;
 };
 

@@ -90,8 +90,8 @@ struct finish_args {
 // `products`: the metric is the inner product. Its distances have both signs.
 template <bool products>
 struct finish_kernel_of {
-  static constexpr int max_threads = 128;
-  static constexpr int min_blocks = 8;  // a block waits most of its time
+  static constexpr int max_threads = 256;
+  static constexpr int min_blocks = 4;  // a block waits most of its time
   using storage = gathered;
   using args = finish_args;
   using distances = kernels::shared_list<std::uint64_t, true>;
@@ -117,8 +117,11 @@ struct finish_kernel_of {
     const memory here = memory_of(simt, a);
     shared.clear(simt);
     const image_row x = image_of(simt, a.queries, at.query);
-    here.image.place(simt, x);
-    const byte_distances<Simt> bytes(simt, a.bytes, here.query_bytes);
+    const bool exact_bytes =
+        !products && a.bytes.slabs != 0 && simt.load(a.facts, 0).largest_error == 0;
+    const byte_distances<Simt> bytes(simt, a.bytes, exact_bytes, here.query_bytes);
+    // Nothing is measured by images if the query is exact, too.
+    if (!exact_bytes || simt.load(a.errors, at.row) != 0) here.image.place(simt, x);
     bytes.place(at.row, a.squares, a.errors);
     simt.sync_block();
     collect(simt, shared, a.first, at.row, at.threshold, here.all);
@@ -157,7 +160,7 @@ struct finish_kernel_of {
   };
   template <class Simt>
   KSELECT_HD static memory memory_of(Simt& simt, const args& a) {
-    const auto [survivors, most] = a.room;
+    const std::uint32_t survivors = a.room.survivors, most = a.room.measured;
     memory here{};
     here.list.keys = static_cast<std::uint64_t*>(simt.dynamic_shared());
     here.query_bytes = reinterpret_cast<chunk*>(here.list.keys + most);

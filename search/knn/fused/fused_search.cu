@@ -203,7 +203,7 @@ class fused_search::work {
   }
   template <class Kernel>
   void start_finish(const finish_args& args, std::int64_t rows) {
-    start<Kernel>(place_, rows, args, Kernel::max_threads,
+    start<Kernel>(place_, rows, args, args.room.threads,
                   Kernel::dynamic_bytes(args.room, corpus_.dimension(), args.bytes.slabs));
   }
   void finish(const batch_memory& batch, const numbering& queries, std::int64_t rows,

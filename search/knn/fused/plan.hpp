@@ -77,6 +77,7 @@ struct pass_plan {
   std::int64_t part = 0;  // tiles of a block
   int splits = 0;         // parts
   int room = 0;           // survivors of a row and part
+  double steps = 0;       // of a multiprocessor, over all waves of blocks
   std::int64_t tiles() const { return last - first; }
 };
 
@@ -84,6 +85,7 @@ struct pass_plan {
 struct finish_room {
   std::uint32_t survivors = 0;
   std::uint32_t measured = 0;  // of them, in float64: a power of two, at least k
+  int threads = 128;           // of the block
 };
 
 struct search_plan {
