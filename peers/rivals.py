@@ -4,7 +4,7 @@
 
 For each problem of a config first kselect measures its own algorithms, then the rivals take turns: each is proven, then one
 sample a round in rotating order, then proven again. A rival that is not installed is named and left out. One that breaks the
-GPU's context costs itself the problem, and the rest goes on in a new process. All records are in one run; meta.json's `rivals`
+GPU's context, or does not answer within --patience, costs itself the problem, and the rest goes on in a new process. All records are in one run; meta.json's `rivals`
 has the versions. After an interruption the same command goes on. scripts/rivals.sh installs the rivals and calls this.
 
     --checkout NAME=DIR           compiles a rival from its sources: rtopk, bits-knn, raft
@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +37,7 @@ import numpy as np
 from peers import program, recorded
 from peers.callables import Rival, available, named_call
 from peers.from_checkout import folders_of
+from peers.patience import Patience
 from plots.errors import PlotError
 
 _TITLE = re.compile(
@@ -65,6 +67,7 @@ class Scope:
     cells: str = ""  # a glob, as `kselect run --filter` takes it
     own_first: bool = False  # kselect measures all problems in one process, before the rivals
     seconds: float = math.inf  # after which no further problem begins
+    patience: float = 120  # seconds for a call of a rival
 
 
 def problems_of(listing: str) -> dict[str, Any]:
@@ -112,7 +115,7 @@ def why_not(rival: Rival, problem: Any) -> str:
     return rival.excluded(problem.n, problem.k)
 
 
-def turns(rivals: Sequence[Rival], problem: Any) -> list[str]:
+def turns(rivals: Sequence[Rival], problem: Any, patience: Patience | None = None) -> list[str]:
     """Prove and time the rivals on one problem in turns; return their lines for runs.jsonl."""
     started, clock = datetime.now(UTC), time.monotonic()
     outcomes: dict[str, tuple[str, str, list[float]]] = {}
@@ -125,13 +128,13 @@ def turns(rivals: Sequence[Rival], problem: Any) -> list[str]:
             taking.append(rival)
     if taking:
         with tempfile.TemporaryDirectory() as folder:
-            outcomes |= _measured(taking, problem, Path(folder))
+            outcomes |= _measured(taking, problem, Path(folder), patience)
     elapsed = (time.monotonic() - clock) / max(1, len(rivals))
     return [recorded.line(r, problem, started, elapsed, *outcomes[r.facts.name]) for r in rivals]
 
 
 def _measured(
-    taking: Sequence[Rival], problem: Any, folder: Path
+    taking: Sequence[Rival], problem: Any, folder: Path, patience: Patience | None
 ) -> dict[str, tuple[str, str, list[float]]]:
     file = program.generate_rows(problem, folder)
     rows = taking[0].rows(np.load(file), problem.dtype)  # all have the same memory
@@ -141,7 +144,12 @@ def _measured(
     if problem.mask:
         given = (rows, problem, None, taking[0].rows(np.load(program.mask_beside(file)) == 0, "bool"))
     outcomes: dict[str, tuple[str, str, list[float]]] = {}
-    _prove_all(file, problem, {r: _tried(r, lambda r=r: r.select(*given), outcomes) for r in taking}, outcomes)
+
+    def tried(rival: Rival, work: Any) -> Any:
+        with patience.limit(rival.facts.name) if patience else nullcontext():
+            return _tried(rival, lambda: work(*given), outcomes)
+
+    _prove_all(file, problem, {r: tried(r, r.select) for r in taking}, outcomes)
     left = [rival for rival in taking if rival.facts.name not in outcomes]
     samples: dict[str, list[float]] = {rival.facts.name: [] for rival in left}
     last: dict[Rival, Any] = {}
@@ -150,7 +158,7 @@ def _measured(
         for rival in [*left[at:], *left[:at]]:
             if rival.facts.name in outcomes:
                 continue
-            timed = _tried(rival, lambda r=rival: r.timed(*given), outcomes)
+            timed = tried(rival, rival.timed)
             if timed is not None:
                 samples[rival.facts.name].append(timed[1])
                 last[rival] = timed[0] if number == recorded.ROUNDS - 1 else None
@@ -221,7 +229,7 @@ def run(config: Path, out: Path, rivals: Sequence[Rival], scope: Scope | None = 
         print(f"problem {number} of {len(titles)}: {title}", file=sys.stderr)
         if not scope.own_first:
             _own(config, parts, ("--filter", filter_of(title)))
-        _take(parts / "rivals.jsonl", rivals, title, problem)
+        _take(parts / "rivals.jsonl", rivals, title, problem, scope.patience)
     _join(parts, out, rivals)
 
 
@@ -230,7 +238,7 @@ def _own(config: Path, parts: Path, only: Sequence[str]) -> None:
     program.kselect("run", config, *only, "--out", parts / "own", "--resume", fine=(program.FAILED_CELLS,))
 
 
-def _take(journal: Path, rivals: Sequence[Rival], title: str, problem: Any) -> None:
+def _take(journal: Path, rivals: Sequence[Rival], title: str, problem: Any, patience: float) -> None:
     """Let the rivals that an interrupted run has not measured on a problem take their turns; add their lines."""
     done, breaks = _done(journal)
     waiting = [rival for rival in rivals if (title, rival.facts.name) not in done]
@@ -241,8 +249,14 @@ def _take(journal: Path, rivals: Sequence[Rival], title: str, problem: Any) -> N
     ]
     waiting = [rival for rival in waiting if breaks.get(rival.facts.name, 0) < _MOST_BREAKS]
     broken = None
+
+    def give_up(name: str, reason: str) -> None:
+        late = next(rival for rival in waiting if rival.facts.name == name)
+        with journal.open("a") as file:
+            file.write(recorded.line(late, problem, datetime.now(UTC), 0.0, "error", _BROKE + reason, []))
+
     try:
-        lines += turns(waiting, problem)
+        lines += turns(waiting, problem, Patience(patience, give_up))
     except Broken as e:
         broken = e
         lines.append(recorded.line(e.rival, problem, datetime.now(UTC), 0.0, "error", e.reason, []))
@@ -310,6 +324,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="only cells that match, as `kselect run --filter` takes it; of all configs, or of that name")  # fmt: skip
     add("--own-first", action="store_true", help="kselect measures all of a config in one process, before the rivals")
     add("--seconds", type=float, default=math.inf, help="begin no further problem after so long, and end the runs")
+    add("--patience", type=float, default=Scope.patience, metavar="SECONDS",
+        help="a call of a rival may take so long (%(default)g s)")  # fmt: skip
     return parser.parse_args(arguments)
 
 
@@ -359,7 +375,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if several and left < 0 and not (out / _PARTS / "rivals.jsonl").exists():  # what was begun is ended
                 print(f"peers.rivals: no time is left for {config}", file=sys.stderr)
                 continue
-            run(config, out, rivals, Scope(globs.get(config.stem, ""), options.own_first, left))
+            run(config, out, rivals, Scope(globs.get(config.stem, ""), options.own_first, left, options.patience))
     except Broken as e:
         print(f"peers.rivals: {e}; going on in a new process", file=sys.stderr, flush=True)
         os.execv(sys.executable, sys.orig_argv)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -130,6 +131,21 @@ def test_a_rival_that_breaks_the_device_costs_itself_alone(tmp_path: Path) -> No
     assert [status for _, status, _ in told["good"]] == ["ok"] * 3
     assert [status for _, status, _ in told["careless"]] == ["error"] * 3
     assert told["careless"][2][2].startswith("not called: it broke the GPU's context")
+
+
+def test_a_rival_that_hangs_costs_itself_a_problem(tmp_path: Path) -> None:
+    config = config_file(tmp_path, n=[64], dtype="float32", direction="smallest", distribution="uniform")
+    (tmp_path / "hanging.py").write_text("import time\ndef select(rows, k, largest):\n    time.sleep(1000)\n")
+    command = [sys.executable, "-m", "peers.rivals", config, "--out", tmp_path / "out", "--device", "cpu", "--own-first",
+               "--rivals", "numpy-argpartition", "--call", "hanging=hanging:select", "--patience", "2"]  # fmt: skip
+    path = os.pathsep.join([str(tmp_path), str(program.ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=100, check=True
+    )
+    assert "hanging: no answer within 2 s; going on in a new process" in done.stderr
+    told = recorded_by(tmp_path / "out")
+    assert told["hanging"] == [(64, "error", "it broke the GPU's context: no answer within 2 s")]
+    assert [status for _, status, _ in told["numpy-argpartition"]] == ["ok"]
 
 
 def test_it_goes_on_in_a_new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
