@@ -107,7 +107,8 @@ inline position safe_rank(double expected, position k, const risk& taken = of_al
 
 // The same for group minima. Each group has about `expected` of the k smallest elements. Returns
 // the least r such that r or more groups have one with at most this probability. If fewer groups
-// do, the r-th smallest minimum is not below any of the k smallest elements in the groups.
+// do, the r-th smallest minimum is not below any of the k smallest elements in the groups. 0: there
+// is no such r, as all groups have one too often.
 inline position safe_rank_of_groups(int groups, double expected, double probability) {
   const double none = std::exp(-expected);
   double term = std::pow(none, groups), at_most = 0;
@@ -117,7 +118,7 @@ inline position safe_rank_of_groups(int groups, double expected, double probabil
     term *= (groups - r) / (r + 1.0) * (1 - none) / none;
     ++r;
   }
-  return r;
+  return 1 - at_most > probability ? 0 : r;
 }
 
 // log2 of a team's number of counting bins, rounded down.

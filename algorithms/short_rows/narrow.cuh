@@ -13,6 +13,7 @@ template <int team, int items, int list>
 struct narrow_kernel {
   static constexpr int max_threads = warps_of_block * simt::warp_size;
   static constexpr int min_blocks = items <= 32 ? 10 : 6;  // by registers
+  static constexpr int listed = list;
   using share = share_of_row<float16, team, items>;
   using args = kernel_args<float16>;
   struct storage {};
@@ -39,7 +40,7 @@ struct narrow_kernel {
   KSELECT_HD static void write_half(Simt& simt, const args& a, const share& own,
                                     std::uint32_t (&least)[list]) {
     constexpr position lanes = team / 2;
-    constexpr position each = list / 2 > lanes ? list / 2 / lanes : 1;
+    constexpr int each = list / 2 > team / 2 ? list / team : 1;
     const bool upper = own.lane >= lanes;
     if (a.matrix.k < list) {  // of the order alone a row can be shorter
       sort_bitonic<list / 2>(least);
@@ -49,15 +50,17 @@ struct narrow_kernel {
     }
     const position first = own.lane % lanes * each;
     if (!own.writes || first >= list / 2) return;
+    std::uint16_t keys[each];
+    position places[each];
     KSELECT_UNROLL for (position j = 0; j < each; ++j) {
       std::uint32_t mine = least[j];
       KSELECT_UNROLL for (position i = j + each; i < list / 2; i += each) {
         if (first + j == i) mine = least[i];
       }
-      const position rank = (upper ? list / 2 : 0) + first + j;
-      if (rank >= a.matrix.k) continue;
-      write(simt, a, own.row, rank, static_cast<std::uint16_t>(mine >> key_at), mine & ~key_mask);
+      keys[j] = static_cast<std::uint16_t>(mine >> key_at);
+      places[j] = mine & ~key_mask;
     }
+    write_run<each>(simt, a, own.row, (upper ? list / 2 : 0) + first, keys, places);
   }
 
   // The lane's least, in ascending order: runs of `list` are sorted, and merged one by one.

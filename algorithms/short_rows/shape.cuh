@@ -18,6 +18,7 @@ struct kernel_args {
   kernels::rows_view<T> matrix;
   kernels::answer_view<T> out;
   bool by_vectors;  // each row begins at a multiple of 16 bytes and ends at one
+  bool whole_runs;  // an answer is as long as the kernel's list, and begins where vectors may
 };
 
 // A lane's share of a row: `items` elements, in vectors of 16 bytes. Neighbouring lanes of a team
@@ -93,19 +94,59 @@ KSELECT_HD void write(Simt& simt, const kernel_args<T>& a, std::int64_t row, pos
   }
 }
 
+// Stores value(0) to value(count - 1) from place `at` on, which is a multiple of `count`.
+template <int count, class Simt, class T, class Value>
+KSELECT_HD void store_run(Simt& simt, simt::global<T> to, std::int64_t at, const Value& value) {
+  constexpr int most = 16 / static_cast<int>(sizeof(T)), width = count < most ? count : most;
+  KSELECT_UNROLL for (int first = 0; first < count; first += width) {
+    simt::vec<T, width> some;
+    KSELECT_UNROLL for (int i = 0; i < width; ++i) some[i] = value(first + i);
+    simt.store(simt::as_vec<width>(to), (at + first) / width, some);
+  }
+}
+
+// Writes the elements of ranks `first` to first + count - 1, as far as the answer has them. Single
+// stores to a sector of L2 would take as long as reading the row.
+template <int count, class T, class Simt>
+KSELECT_HD void write_run(Simt& simt, const kernel_args<T>& a, std::int64_t row, position first,
+                          const order_key_t<T> (&keys)[count], const position (&places)[count]) {
+  if (!a.whole_runs) {
+    KSELECT_UNROLL for (int i = 0; i < count; ++i) {
+      const position rank = first + static_cast<position>(i);
+      if (rank < a.matrix.k) write(simt, a, row, rank, keys[i], places[i]);
+    }
+    return;
+  }
+  const std::int64_t to = row * a.matrix.k + first;
+  store_run<count>(simt, a.out.values, to,
+                   [&](int i) { return from_selection_key<T>(keys[i], a.matrix.wanted); });
+  if (a.out.indices_32.size != 0) {
+    store_run<count>(simt, a.out.indices_32, to,
+                     [&](int i) { return static_cast<std::int32_t>(places[i]); });
+  } else if (a.out.indices_64.size != 0) {
+    store_run<count>(simt, a.out.indices_64, to,
+                     [&](int i) { return static_cast<std::int64_t>(places[i]); });
+  }
+}
+
 template <class T, class Kernel>
 status start(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
-  const auto whole_vectors = [](std::uint64_t bytes) { return bytes % 16 == 0; };
+  const auto whole = [](std::uint64_t bytes) { return bytes % 16 == 0; };
+  const auto begins_whole = [&](const void* at) {
+    return whole(reinterpret_cast<std::uintptr_t>(at));
+  };
   const auto bytes_of = [](std::int64_t elements) {
     return static_cast<std::uint64_t>(elements) * sizeof(T);
   };
-  const bool by_vectors = whole_vectors(reinterpret_cast<std::uintptr_t>(buffers.input)) &&
-                          whole_vectors(bytes_of(p.effective_pitch())) &&
-                          whole_vectors(bytes_of(p.n));
+  kernel_args<T> a{kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), false,
+                   false};
+  a.by_vectors =
+      begins_whole(buffers.input) && whole(bytes_of(p.effective_pitch())) && whole(bytes_of(p.n));
+  a.whole_runs =
+      p.k == Kernel::listed && begins_whole(buffers.values) && begins_whole(buffers.indices);
   constexpr std::int64_t rows_of_block = warps_of_block * Kernel::share::rows_of_warp;
-  return simt::launch<Kernel>(
-      on, {(p.q + rows_of_block - 1) / rows_of_block, Kernel::max_threads},
-      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), by_vectors});
+  return simt::launch<Kernel>(on, {(p.q + rows_of_block - 1) / rows_of_block, Kernel::max_threads},
+                              a);
 }
 
 }  // namespace kselect::short_rows

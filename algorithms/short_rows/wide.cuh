@@ -24,6 +24,7 @@ template <int team, int items, int list>
 struct wide_kernel {
   static constexpr int max_threads = warps_of_block * simt::warp_size;
   static constexpr int min_blocks = items <= 16 ? 8 : items <= 32 ? 6 : 4;  // by registers
+  static constexpr int listed = list;
   using element = word<std::uint32_t>;
   using share = share_of_row<element, team, items>;
   using args = kernel_args<element>;

@@ -111,7 +111,7 @@ position share_of_sorted(const problem& p, const grid_choice& c) {
 template <class T>
 std::optional<own_choice> own_thresholds(const problem& p, const grid_choice& c) {
   constexpr int groups = own_minima;
-  constexpr double risk = 4e-3;      // that a part of the row is read again, which takes 5 us
+  constexpr double risk = 4e-3;      // that the last block reads parts again, for 30 us or more
   constexpr position few_tiles = 4;  // longer parts wait for others a small share of their time
   const auto threads = static_cast<position>(c.how.threads);
   if (c.shared.parts > threads || c.shape.tiles > few_tiles) return {};
@@ -119,6 +119,7 @@ std::optional<own_choice> own_thresholds(const problem& p, const grid_choice& c)
   const double of_part = static_cast<double>(p.k) / c.shared.parts;
   const double each = risk / c.shared.parts;
   own_choice own{safe_rank_of_groups(groups, of_part / c.shape.tiles / groups, each), 0, 0};
+  if (own.rank == 0) return {};
   // If there is room, the threshold of a sorted row, too, admits the part's share, the row's ends
   // and one more. In a sorted row successive group minima are one load apart.
   constexpr position width = 16 / sizeof(T);

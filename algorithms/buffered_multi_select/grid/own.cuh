@@ -40,7 +40,7 @@ struct own_kernel {
     own.prepare(list);
     // 1. The part's threshold, from its own minima.
     own.start(list, share.minima().x[0], tag_after(tag_before, a.call));
-    if (own.is_idle()) share.pass_over();
+    if (own.is_tied()) share.pass_over_most(list);
     // 2. One pass over the part; 3. a full list is cut (steps/survivors.cuh). Then the block posts
     // its survivors.
     own.post(narrow, list, share.filter(list));

@@ -70,9 +70,9 @@ class own_part {
     list.start();
   }
 
-  // Whether the caller has nothing to add. If all that passes is one value, the survivors of one
-  // warp are enough: there are more of them than slots.
-  KSELECT_HD bool is_idle() const { return one_tile && shared_.tied != 0 && team_.warp() != 0; }
+  // Whether all that passes is one value. If most of a part has it, two elements of each thread are
+  // more than there are slots; if few have it, hardly a thread has more than two.
+  KSELECT_HD bool is_tied() const { return one_tile && shared_.tied != 0; }
 
   // Posts the list, of `size` entries; if it has more than slots, the best of them.
   KSELECT_HD void post(narrowing<Team>& narrow, survivors<Team>& list, position size) {

@@ -26,8 +26,12 @@ class row_share {
     return minima_of<groups, reader>(team_, own_);
   }
   KSELECT_HD const typename reader::tile& first_tile() const { return own_; }
-  // For a part of one tile: filter() then finds nothing in the caller's share.
-  KSELECT_HD void pass_over() { own_.held = 0; }
+  // For a part of one tile: filter() then finds no more than two elements in the caller's share.
+  KSELECT_HD void pass_over_most(const survivors<Team>& list) {
+    const item_set passed = list.admitted(own_.x, list.first_without_nans()) & own_.held;
+    const item_set after_one = passed & (passed - 1);
+    own_.held = passed ^ (after_one & (after_one - 1));
+  }
 
   // Enters the elements that the list admits. Returns the size of the list.
   KSELECT_HD position filter(survivors<Team>& list) {

@@ -167,14 +167,24 @@ TEST(BufferedMultiSelectOwn, NansInRowsOfTiesHideNothing) {
   }
 }
 
-// In a part of ties only one warp looks for them; here another warp holds all of them.
-TEST(BufferedMultiSelectOwn, TiesThatTheFirstWarpDoesNotSeeAreFound) {
+// One warp of a part holds all its ties, and it is not the first.
+TEST(BufferedMultiSelectOwn, TiesOfAnyWarpAreReadOnce) {
   row_of_parts<true> one(8 * of_tile, 10, eight_parts);
   for (std::size_t i = 0; i < one.row.size(); ++i) {
     const std::size_t segment = i / 16 % 16;  // belongs to part segment % 8, warp segment / 8
     one.row[i] = segment == 11 ? 1.0F : segment == 3 ? 5.0F : 9.0F;
   }
-  EXPECT_EQ(one.select(), 1);
+  EXPECT_EQ(one.select(), 0);
+}
+
+// As in rows of 16-bit elements: few elements tie with the least, but more than k.
+TEST(BufferedMultiSelectOwn, FewTiesWithTheLeastAreReadOnce) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    row_of_parts<true> one(8 * of_tile, 80, {8, 4, 32, 24});
+    shuffle(one.row, seed);
+    for (float& x : one.row) x = std::max(x, 120.0F);
+    EXPECT_EQ(one.select(), 0) << seed;
+  }
 }
 
 // Parts that hold only NaNs post nothing, but the answer needs some of their NaNs.

@@ -39,6 +39,36 @@ TEST(BufferedMultiSelectShape, RankIsTheLeastThatIsSafe) {
   EXPECT_LT(r, 2000 + 5.5 * std::sqrt(2000));
 }
 
+// The probability that `least` or more of `groups` groups have one of the elements, if each group
+// has `expected` of them.
+double groups_tail(int groups, double expected, int least) {
+  const double none = std::exp(-expected);
+  double sum = 0;
+  for (int r = least; r <= groups; ++r) {
+    const double ways =
+        std::exp(std::lgamma(groups + 1.0) - std::lgamma(r + 1.0) - std::lgamma(groups - r + 1.0));
+    sum += ways * std::pow(1 - none, r) * std::pow(none, groups - r);
+  }
+  return sum;
+}
+
+// For 1,024 of 128,256 elements in eight parts of 32 groups no rank was safe, but the last was
+// taken: nearly every such row was read twice.
+TEST(BufferedMultiSelectShape, RankOfGroupsIsTheLeastThatIsSafeOrNone) {
+  constexpr int groups = 32;
+  constexpr double probability = 5e-4;
+  for (const double expected : {0.01, 0.08, 0.5, 1.0, 1.5}) {
+    const position r = safe_rank_of_groups(groups, expected, probability);
+    ASSERT_GT(r, 0U) << expected;
+    EXPECT_LE(groups_tail(groups, expected, static_cast<int>(r)), probability) << expected;
+    EXPECT_GT(groups_tail(groups, expected, static_cast<int>(r) - 1), probability) << expected;
+  }
+  for (const double expected : {1.6, 4.0, 20.0}) {
+    EXPECT_GT(groups_tail(groups, expected, groups), probability) << expected;
+    EXPECT_EQ(safe_rank_of_groups(groups, expected, probability), 0U) << expected;
+  }
+}
+
 // For a large k, more threads are used if 256 cannot hold the row in registers.
 TEST(BufferedMultiSelectShape, MoreThreadsWhereTheyHoldARow) {
   device card;
