@@ -16,6 +16,10 @@
 #include "algorithms/buffered_multi_select/launches.hpp"
 #include "kernels/gpu_rows.cuh"
 
+namespace kselect::entries {
+std::span<const algorithm> buffered_multi_select_block();  // its kernels select from ragged rows
+}
+
 namespace kselect::bms {
 
 std::uint64_t new_call() {

@@ -77,6 +77,12 @@ def test_a_variant_builds_its_file_alone(tmp_path):
     assert {Path(kernel).parent.name for kernel in kernels} == {"block"}
 
 
+def test_a_form_brings_the_forms_whose_kernels_it_calls(tmp_path):
+    files, kernels = chosen("bms-grid", tmp_path)
+    assert {Path(file).stem for file in files} == {"buffered_multi_select_grid", "buffered_multi_select_block"}
+    assert {Path(kernel).parent.name for kernel in kernels} == {"grid", "block"}
+
+
 def test_a_stem_serves_as_well(tmp_path):
     files, kernels = chosen("warp_select", tmp_path)
     assert files == {"baselines/warp_select.cu"}
