@@ -217,7 +217,7 @@ knn_request request_of(const knn_arguments& o, const vector_set& base, const vec
           .metric = parse<metric>(o.metric).value(),
           .k = o.k,
           .entry = *entry.algorithm,
-          .block_bytes = o.block_mib << 20,
+          .block_bytes = (o.block_mib == 0 ? usual_block_mib : o.block_mib) << 20,
           .most_block = block_for_progress(base),
           .product = parse<knn_product>(o.product).value(),
           .filter = filter_of(masks),

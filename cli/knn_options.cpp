@@ -139,10 +139,11 @@ void add_method(CLI::App& command, knn_arguments& o) {
   option_plugins(command);
   command
       .add_option("--block", o.block_mib,
-                  "MiB of candidates and distances held at once; not on cuda")
+                  fmt::format("MiB of candidates and distances held at once, by default {}; in "
+                              "memory, not on cuda",
+                              usual_block_mib))
       ->group(place_group)
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 1 << 20));
   std::vector<std::string> products;
   for (const auto& entry : names<knn_product>) products.emplace_back(entry.name);
   command
@@ -255,6 +256,12 @@ void refuse_combinations(const knn_arguments& o) {
 
 void refuse_what_executor_lacks(const knn_arguments& o, executor_kind kind) {
   refuse_product(o, kind);
+  if (o.block_mib != 0 && (o.tiled.wanted() || kind == executor_kind::cuda)) {
+    throw error(failure::usage,
+                fmt::format("--block is for a search in memory on cpu or fiber: {}; leave it out",
+                            o.tiled.wanted() ? "in tiles --memory-limit bounds what is held"
+                                             : "cuda takes what its memory allows"));
+  }
   if (kind == executor_kind::cuda) return;
   const bool filtered = is_filtered(parse<knn_product>(o.product).value());
   const bool bounded = o.memory_mib != 0 && !(filtered && o.tiled.wanted());

@@ -24,11 +24,14 @@ struct knn_arguments {
   std::string executor = "auto";
   std::string prove = "auto";
   std::string product = "auto";
-  std::int64_t k = 0, limit = 0, block_mib = 256, memory_mib = 0;
+  std::int64_t k = 0, limit = 0, memory_mib = 0;
+  std::int64_t block_mib = 0;  // 0: usual_block_mib
   bool self = false, exclude_self = false;
   bool tf32 = false, half_product = false, whole_product = false, sum_by_warp = false;
   int threads = 0, timing = 0;
 };
+
+inline constexpr std::int64_t usual_block_mib = 256;
 
 void add_knn_options(CLI::App& command, knn_arguments& o);
 

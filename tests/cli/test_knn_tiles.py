@@ -159,6 +159,8 @@ def test_bad_input(kselect, here):
     assert "none.npy" in one_line(done.stderr)
     done = kselect(*graph, *out, *LIMIT, "--half-product", check=2)
     assert "in memory" in one_line(done.stderr)
+    done = kselect(*graph, *out, *LIMIT, "--block", 4, check=2)
+    assert "--block is for a search in memory" in one_line(done.stderr)
     np.save(here / "other.npy", np.ones((4, 3), np.float32))
     done = kselect("knn", "--base", "base.npy", "other.npy", *graph[3:], *out, *LIMIT, check=3)
     assert "other.npy: has dimension 3" in one_line(done.stderr)
