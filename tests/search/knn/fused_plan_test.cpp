@@ -103,6 +103,36 @@ TEST(fused_plan, parts_of_wgmma_fill_the_gpu) {
   }
 }
 
+// Blocks wait most of their time: small ones hide that, and few queries leave room for large ones.
+TEST(fused_plan, finishes_a_query_by_as_many_threads_as_suit_it) {
+  const device place = gpu(90, 132);
+  const auto threads = [&](std::int64_t q, std::int64_t k) {
+    search_shape s = shape(128);
+    s.q = q;
+    s.k = k;
+    return plan_search(s, place).room.threads;
+  };
+  EXPECT_EQ(threads(10'000, 100), 128);
+  EXPECT_EQ(threads(10'000, 10), 64);
+  EXPECT_EQ(threads(100, 100), 256);
+  EXPECT_EQ(threads(100, 10), 256);
+}
+
+// The graph of MNIST's shape: with 15 tiles, a fifth, a multiprocessor would take ten steps.
+TEST(fused_plan, takes_the_maxima_of_a_small_corpus_in_few_steps) {
+  const search_shape s{.n = 10'000,
+                       .q = 10'000,
+                       .dimension = 784,
+                       .k = 10,
+                       .wgmma_is_built = true,
+                       .factors = simt::product::int8};
+  const search_plan plan = plan_search(s, gpu(90, 132));
+  EXPECT_EQ(plan.matrix_tiles, 12);
+  EXPECT_EQ(plan.matrix.steps, 8);
+  EXPECT_EQ(plan_pass(0, 15, 10'000, 0, gpu(90, 132), plan.body).steps, 10);
+  EXPECT_GE(plan.columns(), 4 * plan.matrix_rank);
+}
+
 TEST(fused_plan, refuses_the_cpu) {
   device host;
   EXPECT_NE(why_not(host), "");
