@@ -42,6 +42,18 @@ TEST(choose, follows_the_shape) {
   EXPECT_EQ(chosen(p), "tang/heap+partition4");
 }
 
+// A rule that stands before the tables, which do not know this member.
+TEST(choose, takes_few_lanes_for_each_of_many_short_rows) {
+  EXPECT_EQ(chosen(shaped(64, 1 << 20, 8)), "short-rows");
+  EXPECT_EQ(chosen(shaped(512, 1 << 20, 16)), "short-rows");
+  EXPECT_EQ(chosen(shaped(513, 1 << 20, 8)), "bms-warp");
+  EXPECT_EQ(chosen(shaped(512, 1 << 20, 17)), "bms-warp");
+  EXPECT_NE(chosen(shaped(64, 1000, 8)), "short-rows") << "too few rows for the teams";
+  problem p = shaped(64, 1 << 20, 8);
+  p.type = dtype::float64;
+  EXPECT_EQ(chosen(p), "bms-warp") << "it takes no 64-bit elements";
+}
+
 // Whatever lengths a row may have: tables know equal rows alone.
 TEST(choose, follows_the_bound_of_ragged_rows) {
   const auto ragged = [](std::int64_t n, std::int64_t q, std::int64_t k) {
