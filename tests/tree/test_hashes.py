@@ -67,8 +67,9 @@ def test_an_edit_of_a_member_invalidates_what_is_composed_of_it(tree):
         "algorithms/ordered_select/ordered_select.cu": "ordered_select",
     }.items():
         assert changed_by(tree, file) == {stem, "auto_select"}
+    # The grid form calls the block form's kernels for ragged rows.
     assert changed_by(tree, "algorithms/buffered_multi_select/buffered_multi_select_block.cu") == COMPOSED | {
-        "buffered_multi_select_block"
+        "buffered_multi_select_block", "buffered_multi_select_grid"
     }
 
 
