@@ -4,8 +4,9 @@
 
 For each problem of a config first kselect measures its own algorithms, then the rivals take turns: each is proven, then one
 sample a round in rotating order, then proven again. A rival that is not installed is named and left out. One that breaks the
-GPU's context, or does not answer within --patience, costs itself the problem, and the rest goes on in a new process. All records are in one run; meta.json's `rivals`
-has the versions. After an interruption the same command goes on. scripts/rivals.sh installs the rivals and calls this.
+GPU's context, or gives no answer within --patience, costs itself the problem, and the rest goes on in a new process. All
+records are in one run; meta.json's `rivals` has the versions. After an interruption the same command goes on.
+scripts/rivals.sh installs the rivals and calls this.
 
     --checkout NAME=DIR           compiles a rival from its sources: rtopk, bits-knn, raft
     --filter goal:'*/k=256/*'     a part of a config
@@ -37,7 +38,7 @@ import numpy as np
 from peers import program, recorded
 from peers.callables import Rival, available, named_call
 from peers.from_checkout import folders_of
-from peers.patience import Patience
+from peers.patience import LATE, Patience
 from plots.errors import PlotError
 
 _TITLE = re.compile(
@@ -67,7 +68,7 @@ class Scope:
     cells: str = ""  # a glob, as `kselect run --filter` takes it
     own_first: bool = False  # kselect measures all problems in one process, before the rivals
     seconds: float = math.inf  # after which no further problem begins
-    patience: float = 120  # seconds for a call of a rival
+    patience: float = 300  # seconds for a call of a rival, of which the first may compile
 
 
 def problems_of(listing: str) -> dict[str, Any]:
@@ -146,7 +147,7 @@ def _measured(
     outcomes: dict[str, tuple[str, str, list[float]]] = {}
 
     def tried(rival: Rival, work: Any) -> Any:
-        with patience.limit(rival.facts.name) if patience else nullcontext():
+        with patience.limit(rival.facts.name, folder) if patience else nullcontext():
             return _tried(rival, lambda: work(*given), outcomes)
 
     _prove_all(file, problem, {r: tried(r, r.select) for r in taking}, outcomes)
@@ -243,7 +244,7 @@ def _take(journal: Path, rivals: Sequence[Rival], title: str, problem: Any, pati
     done, breaks = _done(journal)
     waiting = [rival for rival in rivals if (title, rival.facts.name) not in done]
     lines = [
-        recorded.line(r, problem, datetime.now(UTC), 0.0, "error", f"not called: {_BROKE}{_MOST_BREAKS} times before", [])
+        recorded.line(r, problem, datetime.now(UTC), 0.0, "error", f"not called: {_BROKE}or gave no answer, {_MOST_BREAKS} times", [])
         for r in waiting
         if breaks.get(r.facts.name, 0) >= _MOST_BREAKS
     ]
@@ -253,7 +254,7 @@ def _take(journal: Path, rivals: Sequence[Rival], title: str, problem: Any, pati
     def give_up(name: str, reason: str) -> None:
         late = next(rival for rival in waiting if rival.facts.name == name)
         with journal.open("a") as file:
-            file.write(recorded.line(late, problem, datetime.now(UTC), 0.0, "error", _BROKE + reason, []))
+            file.write(recorded.line(late, problem, datetime.now(UTC), 0.0, "error", reason, []))
 
     try:
         lines += turns(waiting, problem, Patience(patience, give_up))
@@ -283,7 +284,7 @@ def _done(journal: Path) -> tuple[set[tuple[str, str]], dict[str, int]]:
         value = json.loads(line)
         p, name = value["problem"], value["algorithm"]["name"]
         found.add((_title_of(p), name))
-        breaks[name] = breaks.get(name, 0) + value["reason"].startswith(_BROKE)
+        breaks[name] = breaks.get(name, 0) + value["reason"].startswith((_BROKE, LATE))
     return found, breaks
 
 
@@ -310,6 +311,13 @@ def _join(parts: Path, out: Path, rivals: Sequence[Rival]) -> None:
     shutil.rmtree(parts)
 
 
+def _seconds(text: str) -> float:
+    """Return a number of seconds; argparse names a wrong one."""
+    if not 0 < (seconds := float(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
+    return seconds
+
+
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -324,8 +332,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="only cells that match, as `kselect run --filter` takes it; of all configs, or of that name")  # fmt: skip
     add("--own-first", action="store_true", help="kselect measures all of a config in one process, before the rivals")
     add("--seconds", type=float, default=math.inf, help="begin no further problem after so long, and end the runs")
-    add("--patience", type=float, default=Scope.patience, metavar="SECONDS",
-        help="a call of a rival may take so long (%(default)g s)")  # fmt: skip
+    add("--patience", type=_seconds, default=Scope.patience, metavar="SECONDS",
+        help="a call of a rival may take so long, its first with what it compiles (%(default)g)")  # fmt: skip
     return parser.parse_args(arguments)
 
 

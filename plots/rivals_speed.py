@@ -66,13 +66,13 @@ def _by_rival(found: Sequence[Beside]) -> dict[str, list[Beside]]:
 
 def table(found: Sequence[Beside]) -> str:
     """Return the table."""
-    lines = ["| beside | problems | times as fast (geometric mean) | least to most | where it is faster |",
+    lines = ["| beside | problems | times as fast (geometric mean) | least to most | where the rival is faster |",
              "|---|--:|--:|--:|--:|"]  # fmt: skip
     for name, cells in _by_rival(found).items():
         times = [one.times for one in cells]
         mean = math.exp(sum(map(math.log, times)) / len(times))
         slower = sum(ratio < 1 for ratio in times)
-        lines.append(f"| {name} | {len(times)} | {mean:.2f} | {min(times):.2f} to {max(times):.1f} | {slower} |")
+        lines.append(f"| {name} | {len(times)} | {mean:.2f} | {min(times):.2f} to {max(times):.2f} | {slower} |")
     return "\n".join(lines) + "\n"
 
 
@@ -85,10 +85,11 @@ def sheet(found: Sequence[Beside], dtype: str) -> Sheet:
     several = {
         name: dict(lines) for name, lines in panels.items() if any(len(points) > 1 for points in lines.values())
     }
-    first = found[0].own
+    first = next(one.own for one in found if one.own.dtype == dtype)
+    answers = first.payload.replace("_", " ")
     return Sheet(
         f"How many times as fast {OWN} is as other libraries, in one run",
-        f"{first.direction} of {dtype}, values and indices  |  {first.workload}  |  {first.run.gpu}",
+        f"{first.direction} of {dtype}, {answers}  |  {first.workload}  |  {first.run.gpu}",
         several, "Q, rows", "times as fast", y_scale="log", order=sorted({one.rival.algorithm for one in found}),
     )  # fmt: skip
 

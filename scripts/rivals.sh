@@ -12,6 +12,7 @@
 #   --no-install      takes the rivals that PYTHON can import, for a machine without a network
 #   --filter GLOB     only cells that match, as `kselect run --filter` takes it
 #   --seconds N       begins no further problem of a config after so long
+#   --patience N      a call of a rival may take so many seconds; one that takes longer costs the rival the problem
 #   --own-first       kselect measures all of a config before the rivals, in one process
 #   --rivals NAMES    only these, by commas
 #   --no-knn          leaves out the k-NN searches
@@ -35,7 +36,7 @@ while [[ ${1:-} == --* ]]; do
       [[ ${2:?--checkout needs NAME=DIR} == *=* ]] || { echo "rivals.sh: --checkout $2 is not NAME=DIR" >&2; exit 2; }
       compiled+=(--checkout "${2%%=*}=$(realpath -m "${2#*=}")")
       shift ;;
-    --call | --filter | --seconds | --rivals) passed+=("$1" "${2:?$1 needs a value}"); shift ;;
+    --call | --filter | --seconds | --patience | --rivals) passed+=("$1" "${2:?$1 needs a value}"); shift ;;
     --own-first) passed+=("$1") ;;
     --no-install) install=no ;;
     --no-knn) knn=no ;;

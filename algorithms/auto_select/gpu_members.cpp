@@ -42,8 +42,8 @@ bool kth_alone(const problem& p, const device&) { return p.payload == payload::k
 bool kth_of_short_rows(const problem& p, const device& where) {
   return kth_alone(p, where) && p.n <= 2048;  // what kth-warp takes
 }
-// A warp to itself costs a row more than its elements do. A team of lanes holds more of them a lane
-// and takes longer for a row, so there must be rows for all teams.
+// A warp to itself costs a row more than its elements do. A lane of a team has more elements, so
+// one row takes longer: it pays if there are rows for all teams.
 bool many_short_rows(const problem& p, const device& where) {
   return !p.ragged() && p.n <= 512 && p.k <= 16 && p.q >= 64 * where.multiprocessors;
 }

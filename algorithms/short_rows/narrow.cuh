@@ -1,7 +1,7 @@
 #pragma once
 // Many short rows of 16-bit elements. A word of 32 bits holds an element's key and, below it, which
-// element it is. So no two words of a row are equal, and a network that finds the k least has found
-// the answer.
+// element it is. So no two elements of a row have equal words, and a network that finds the k least
+// has found the answer.
 
 #include "algorithms/short_rows/network.cuh"
 #include "algorithms/short_rows/shape.cuh"
@@ -42,7 +42,7 @@ struct narrow_kernel {
     constexpr position lanes = team / 2;
     constexpr int each = list / 2 > team / 2 ? list / team : 1;
     const bool upper = own.lane >= lanes;
-    if (a.matrix.k < list) {  // of the order alone a row can be shorter
+    if (a.matrix.k < list) {  // only an ordered list can be cut at k
       sort_bitonic<list / 2>(least);
       KSELECT_UNROLL for (int i = 0; i < list / 2; ++i) {
         if (upper) least[i] = least[list / 2 + i];

@@ -1,16 +1,16 @@
 // Many short rows, several to a warp: a team of a few lanes selects from a row. Ours.
 //
 // A row that has a warp to itself costs the warp's fixed steps: reductions over 32 lanes, a scan, a
-// ranking. For 64 elements they take ten times as long as reading them. A team of few lanes has
-// more elements a lane, and one instruction serves up to 16 rows.
+// ranking. For few elements these take longer than reading them. A team of few lanes has more
+// elements a lane, and one instruction serves up to 16 rows.
 //
 // The row lies in registers. Networks of minima and maxima (network.cuh) sort what a lane has, and
 // merge what the lanes of a team have. 16-bit elements are sorted with their positions, so the
 // networks' answer is the row's (narrow.cuh). For 32-bit elements the networks give a bound, and
 // what is not above it is ranked (wide.cuh).
 //
-// Cost: the row is read once. A lane spends 10 to 20 instructions on an element; reading the row
-// takes as long as about 8 of a 16-bit element and 15 of a 32-bit one. No workspace, no barrier.
+// Cost: the row is read once. A lane spends some 10 to 20 instructions on an element, which on an
+// H200 take about as long as reading it. No workspace, no barrier.
 //
 // Entries: short-rows
 

@@ -8,9 +8,9 @@
 //   2. The elements not above the bound go to a list in shared memory: k of them, or a few more.
 //   3. If there are more, each is ranked among the others. The k best are written.
 //
-// If too many are not above the bound, most of them equal it, and the k-th does, too: then
-// everything below it is taken and as many equals as are wanted. Where the k-th is less, it is
-// found bit by bit.
+// Too many may not be above the bound. Mostly these equal it, and so does the k-th. Otherwise, and
+// if fewer than k keys are below the greatest, the k-th is found bit by bit. Everything below the
+// k-th is then taken, and as many equals as are wanted.
 
 #include <limits>
 
@@ -55,6 +55,7 @@ struct wide_kernel {
   KSELECT_HD void select(Simt& simt) {
     key keys[items];
     load(simt, keys);
+    // Places without an element must not pass. Elements with that key go by leave_ties().
     const key bound = lesser(bound_of(simt, keys), no_element - 1);
     item_set passed = {};
     position count = 0;

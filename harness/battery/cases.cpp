@@ -72,7 +72,7 @@ std::vector<T> critical_values(const contract& promises, float sign) {
   return letters;
 }
 
-// The values of k that the entry's limit allows. If it is small, every one up to it.
+// `counts`, or every k up to the entry's limit if that is small.
 std::vector<std::int64_t> counts_within(const battery_attempt& a,
                                         std::vector<std::int64_t> counts) {
   constexpr std::int64_t small = 32;

@@ -28,9 +28,9 @@ def test_the_table_has_each_rival_and_the_fastest_of_each_problem(cells, tmp_pat
     assert rivals_speed.main([str(run), "--out", str(tmp_path / "figures")]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
     assert [[part.strip("| ") for part in row] for row in rows[1:]] == [
-        ["slow", "1", "4.00", "4.00 to 4.0", "0"],
-        ["swift", "2", "1.90", "0.90 to 4.0", "1"],
-        ["the fastest of them", "2", "1.90", "0.90 to 4.0", "1"],
+        ["slow", "1", "4.00", "4.00 to 4.00", "0"],
+        ["swift", "2", "1.90", "0.90 to 4.00", "1"],
+        ["the fastest of them", "2", "1.90", "0.90 to 4.00", "1"],
     ]
 
 

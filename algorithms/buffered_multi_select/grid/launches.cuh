@@ -111,7 +111,7 @@ position share_of_sorted(const problem& p, const grid_choice& c) {
 template <class T>
 std::optional<own_choice> own_thresholds(const problem& p, const grid_choice& c) {
   constexpr int groups = own_minima;
-  constexpr double risk = 4e-3;      // that the last block reads parts again, for 30 us or more
+  constexpr double risk = 4e-3;      // that the row's last block reads parts again, alone
   constexpr position few_tiles = 4;  // longer parts wait for others a small share of their time
   const auto threads = static_cast<position>(c.how.threads);
   if (c.shared.parts > threads || c.shape.tiles > few_tiles) return {};

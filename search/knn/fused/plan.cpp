@@ -26,7 +26,8 @@ constexpr std::int64_t most_splits = 64;
 constexpr std::int64_t least_vectors = 4096;  // below, float64 is as fast
 constexpr double most_survivors = 1700;       // of a row, expected
 constexpr std::int64_t most_maxima = 2048;    // of a row
-constexpr std::int64_t groups_of_rank = 5;    // a threshold of rank r takes 5 r groups or more
+constexpr std::int64_t groups_of_rank = 5;    // a threshold of rank r takes 5 r groups or more,
+constexpr std::int64_t fewest_of_rank = 4;    // or 4 r if that saves steps
 constexpr std::int64_t longest = 4096;        // dimension
 
 // How many times as many survivors as expected a row may have. At most one row in 10^6 has more,
@@ -153,7 +154,6 @@ bool enough_maxima(const search_shape& s) {
 // The tiles of a small corpus that its maxima are of: a few less than its part, if their blocks
 // then take fewer steps. On MNIST as a graph 12 tiles take 8 steps, 15 take 10.
 std::int64_t tiles_of_maxima(const search_plan& plan, const search_shape& s, const device& place) {
-  constexpr std::int64_t fewest_of_rank = 4;  // as groups_of_rank
   const std::int64_t part = tiles_of(s.n) / maxima_sample(s.n);
   if (s.n >= small_corpus) return part;
   std::int64_t best = part;
@@ -280,8 +280,8 @@ void plan_finish(search_plan& plan, std::int64_t k, const device& place, double 
   const auto most = static_cast<std::uint32_t>(std::max(256.0, multiple * survivors));
   plan.room.survivors = std::min(4096U, (most + 31) / 32 * 32);
   plan.room.measured = std::min(2048U, std::bit_ceil(most));
-  // A block waits most of its time. For few neighbours more blocks, of fewer threads, hide that;
-  // for few queries a block has the multiprocessor to itself.
+  // A block waits most of its time. If queries are too few to fill the GPU, a block has many
+  // threads. Else, for few neighbours, more blocks of fewer threads hide the waits.
   constexpr std::int64_t few_neighbours = 12, blocks_to_fill = 2;
   if (plan.rows <= blocks_to_fill * place.multiprocessors) {
     plan.room.threads = 256;
