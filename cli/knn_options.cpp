@@ -1,8 +1,11 @@
 #include "cli/knn_options.hpp"
 
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.hpp"
 #include "runtime/error.hpp"
@@ -14,7 +17,6 @@ namespace {
 void refuse_product(const knn_arguments& o, executor_kind kind) {
   const auto product = parse<knn_product>(o.product).value();
   if (product == knn_product::automatic) return;
-  const bool of_cuda = product == knn_product::float32 || product == knn_product::tf32;
   const bool fits = product == knn_product::float64 ? kind != executor_kind::cuda
                     : is_filtered(product)          ? kind != executor_kind::cpu
                                                     : kind == executor_kind::cuda;
@@ -28,13 +30,25 @@ void refuse_product(const knn_arguments& o, executor_kind kind) {
   if (product == knn_product::float32 && o.tf32) {
     throw error(failure::usage, "--tf32 is --product tf32, not float32: give one of them");
   }
-  // In tiles --memory bounds all products.
-  const bool bounded = o.memory_mib != 0 && !o.tiled.wanted();
-  if (!of_cuda && (o.tf32 || o.sum_by_warp || bounded)) {
-    throw error(failure::usage,
-                fmt::format("{}--tf32 and --sum-by-warp do not go with --product {}",
-                            bounded ? "--memory, " : "", o.product));
-  }
+}
+
+// The options that only products in float32 have, which are a GPU's.
+void refuse_options_of_float32(const knn_arguments& o, executor_kind kind) {
+  const auto product = parse<knn_product>(o.product).value();
+  const bool on_gpu = kind == executor_kind::cuda;
+  if (on_gpu && !is_filtered(product)) return;
+  // In tiles --memory bounds what a GPU, or fibers in its place, hold by any product.
+  const bool in_tiles = o.tiled.wanted() && (on_gpu || is_filtered(product));
+  std::vector<std::string_view> given;
+  if (o.memory_mib != 0 && !in_tiles) given.emplace_back("--memory");
+  if (o.tf32) given.emplace_back("--tf32");
+  if (o.sum_by_warp) given.emplace_back("--sum-by-warp");
+  if (given.empty()) return;
+  throw error(failure::usage,
+              fmt::format("{}: for products in float32 on executor cuda; this is {} with --product "
+                          "{}: leave {} out",
+                          fmt::join(given, ", "), to_string(kind), o.product,
+                          given.size() == 1 ? "it" : "them"));
 }
 
 constexpr const char* cuda_group = "Executor cuda";
@@ -262,15 +276,9 @@ void refuse_what_executor_lacks(const knn_arguments& o, executor_kind kind) {
                             o.tiled.wanted() ? "in tiles --memory-limit bounds what is held"
                                              : "cuda takes what its memory allows"));
   }
+  refuse_options_of_float32(o, kind);
   if (kind == executor_kind::cuda) return;
   const bool filtered = is_filtered(parse<knn_product>(o.product).value());
-  const bool bounded = o.memory_mib != 0 && !(filtered && o.tiled.wanted());
-  if (o.tf32 || o.sum_by_warp || bounded) {
-    throw error(failure::usage,
-                fmt::format("--memory, --tf32 and --sum-by-warp are for executor cuda; this is {}: "
-                            "leave them out",
-                            to_string(kind)));
-  }
   if (o.prove != "auto" && o.prove != "all") {
     throw error(failure::usage,
                 fmt::format("--prove {} is for executor cuda; {} proves every query at no cost",

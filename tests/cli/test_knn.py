@@ -196,9 +196,9 @@ def test_products_of_bytes_take_bytes_alone(kselect, tmp_path, value, said):
     (["--executor", "cpu", "--product", "float16", "--memory-limit", 64], "executor cpu"),
     (["--executor", "cpu", "--product", "float32", "--memory-limit", 64], "--product float32 is not for executor cpu"),
     *[(["--executor", "cpu", *given, *where], said) for where in ([], ["--memory-limit", 64], ["--ranks", 2])
-      for given, said in ((["--memory", 10], "--memory, --tf32 and --sum-by-warp are for executor cuda; this is cpu"),
-                          (["--sum-by-warp"], "--sum-by-warp are for executor cuda"),
-                          (["--tf32"], "--sum-by-warp are for executor cuda"),
+      for given, said in ((["--memory", 10], "--memory: for products in float32 on executor cuda; this is cpu"),
+                          (["--sum-by-warp", "--tf32"], "--tf32, --sum-by-warp: for products in float32 on executor cuda"),
+                          (["--tf32"], "--tf32: for products in float32 on executor cuda; this is cpu with --product auto: leave it out"),
                           (["--prove", "none"], "--prove none is for executor cuda"))],
     (["--product", "float8"], "--product"),
 ])
