@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/warp_sums.cuh"
 #include "kselect/algorithm.hpp"
 #include "kselect/simt/device_size.hpp"
 #include "kselect/simt/launch.hpp"
@@ -33,11 +34,7 @@ KSELECT_HD void find_bin(Simt& simt, bin_storage<bits>& shared, std::uint32_t wa
   const int last = first + each < bins ? first + each : bins;
   std::uint32_t own = 0;
   for (int bin = first; bin < last; ++bin) own += shared.counts[bin];
-  std::uint32_t up_to = own;
-  for (int delta = 1; delta < simt::warp_size; delta *= 2) {
-    const std::uint32_t other = simt.shfl_up(simt::full_mask, up_to, delta);
-    if (simt.lane() >= delta) up_to += other;
-  }
+  std::uint32_t up_to = sum_up_to_lane(simt, own);
   if (simt.lane() == simt::warp_size - 1) shared.warp_totals[simt.warp()] = up_to;
   simt.sync_block();
   for (int w = 0; w < simt.warp(); ++w) up_to += shared.warp_totals[w];

@@ -8,6 +8,7 @@
 
 #include "algorithms/ordered_select/team.cuh"
 #include "kernels/ragged_rows.cuh"
+#include "kernels/warp_sums.cuh"
 
 namespace kselect::ordered {
 
@@ -222,11 +223,7 @@ struct gather_ties_kernel {
                                       std::int64_t row) {
     const auto part = static_cast<position>(simt.thread());
     const position own = part < a.parts ? simt.load(a.memory.counts, row * a.parts + part) : 0;
-    position up_to = own;
-    for (int delta = 1; delta < simt::warp_size; delta *= 2) {
-      const position other = simt.shfl_up(simt::full_mask, up_to, delta);
-      if (simt.lane() >= delta) up_to += other;
-    }
+    position up_to = kernels::sum_up_to_lane(simt, own);
     if (simt.lane() == simt::warp_size - 1) shared.of_warp[simt.warp()] = up_to;
     simt.sync_block();
     for (int w = 0; w < simt.warp(); ++w) up_to += shared.of_warp[w];

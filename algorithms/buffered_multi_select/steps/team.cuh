@@ -7,6 +7,7 @@
 
 #include "algorithms/buffered_multi_select/steps/element.hpp"
 #include "kernels/gpu_rows.cuh"
+#include "kernels/warp_sums.cuh"
 #include "kselect/candidate.hpp"
 #include "kselect/simt/assert.hpp"
 
@@ -200,13 +201,7 @@ class team {
   }
 
   // Inclusive prefix sum over the lanes.
-  KSELECT_HD position scan(position own) {
-    for (int delta = 1; delta < simt::warp_size; delta *= 2) {
-      const position other = simt.shfl_up(simt::full_mask, own, delta);
-      if (simt.lane() >= delta) own += other;
-    }
-    return own;
-  }
+  KSELECT_HD position scan(position own) { return kernels::sum_up_to_lane(simt, own); }
 
   // Claims `own` places for each lane from a shared counter, in the order of lanes. Returns the
   // caller's first place.

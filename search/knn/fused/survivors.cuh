@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/warp_sums.cuh"
 #include "kselect/order.hpp"
 #include "search/knn/fused/layout.hpp"
 
@@ -52,16 +53,6 @@ KSELECT_HD std::uint32_t place_to_append(Simt& simt, std::uint32_t& count, bool 
          static_cast<std::uint32_t>(simt.popc(those & simt.lanemask_lt()));
 }
 
-// The sum of the numbers of this lane and lower ones.
-template <class Simt>
-KSELECT_HD std::uint32_t sum_up_to_lane(Simt& simt, std::uint32_t number) {
-  for (int step = 1; step < simt::warp_size; step *= 2) {
-    const std::uint32_t before = simt.shfl_up(simt::full_mask, number, step);
-    if (simt.lane() >= step) number += before;
-  }
-  return number;
-}
-
 // How many survivors a lane's segment has: found, in the list, and in the list together with those
 // of the segments of lower lanes.
 struct segments {
@@ -86,7 +77,7 @@ KSELECT_HD segments segments_at(Simt& simt, const survivor_lists& from, std::int
   segments all;
   if (own < from.splits) all.counted = simt.load(from.counts, row * from.splits + own);
   all.kept = all.counted < room ? all.counted : room;
-  all.up_to = sum_up_to_lane(simt, all.kept);
+  all.up_to = kernels::sum_up_to_lane(simt, all.kept);
   return all;
 }
 
@@ -148,7 +139,7 @@ KSELECT_HD void find_last_bin(Simt& simt, gathered& shared, std::uint32_t wanted
   const int first = own * simt.lane();
   std::uint32_t sum = 0;
   for (int b = first; b < first + own; ++b) sum += shared.bins[b];
-  const std::uint32_t up_to = sum_up_to_lane(simt, sum);
+  const std::uint32_t up_to = kernels::sum_up_to_lane(simt, sum);
   std::uint32_t before = up_to - sum;
   if (before >= wanted || up_to < wanted) return;
   int bin = first;
