@@ -51,6 +51,7 @@ build_wheel() {
 repair_wheel() {
   auditwheel repair "$out"/raw/*.whl -w "$out" -z 9 --exclude 'libcuda.so*' --exclude 'libcublas*.so*' >"$out/repair.log" 2>&1 ||
     fail "$(cat "$out/repair.log")"
+  python scripts/pack_wheel.py "$(echo "$out"/*.whl)"
 }
 
 check_wheel() { # WHEEL
