@@ -3,10 +3,10 @@
 //
 // On a GPU it is the member with the least time predicted by a cost table (cost_table.hpp), which
 // `kselect tune` learned from measurements on that card. Rules decide without a table: on the CPU
-// and on fibers, for layouts and payloads that only some algorithms take, and on any card if no
-// table was compiled in. The rules follow from what limits each member: how much of the card the
-// rows fill, whether a row stays in registers, and whether a threshold's survivors fit on chip.
-// They hold for any card.
+// and on fibers, for layouts and payloads that only some algorithms take, on any card if no table
+// was compiled in, and where a rule says that it stands before the tables. The rules follow from
+// what limits each member: how much of the card the rows fill, whether a row stays in registers,
+// and whether a threshold's survivors fit on chip. They hold for any card.
 //
 // Entries: auto
 
@@ -70,13 +70,10 @@ const algorithm* member_of(const rule& r) {
   return nullptr;
 }
 
-enum class which_rules : std::uint8_t { all, before_tables };
-
-choice by_rules(const problem& p, const device& where, which_rules which) {
+choice by_rules(const problem& p, const device& where) {
   const std::span<const rule> rules =
       where.kind == executor_kind::cpu ? std::span<const rule>(cpu_rules) : gpu_rules();
   for (const rule& r : rules) {
-    if (which == which_rules::before_tables && !r.before_tables) continue;
     if (!r.applies(p, where)) continue;
     const algorithm* const member = member_of(r);
     if (member == nullptr) continue;
@@ -87,11 +84,21 @@ choice by_rules(const problem& p, const device& where, which_rules which) {
   return {};
 }
 
+// Whether a rule holds whatever tables predict, and its member takes the problem.
+bool rule_before_tables(const problem& p, const device& where) {
+  return std::ranges::any_of(gpu_rules(), [&](const rule& r) {
+    if (!r.before_tables || !r.applies(p, where)) return false;
+    const algorithm* const member = member_of(r);
+    return member != nullptr && check_support(*member, p, where);
+  });
+}
+
 // The table that predicts for this problem; null if rules decide.
 const cost_table* table_of(const problem& p, const device& where) {
   // Tables are learned from equal rows.
   if (by_columns(p, where) || kth_alone(p, where) || p.ragged()) return nullptr;
-  return table_for(where);
+  const cost_table* const table = table_for(where);
+  return table == nullptr || rule_before_tables(p, where) ? nullptr : table;
 }
 
 // The members of a table, in its order; null: there is no entry of that name.
@@ -230,14 +237,12 @@ choice choose_algorithm(const problem& p, const device& where) {
   }
   if (p.map != row_numbers::none || p.nan != nan_order::total_order) return choose_named(p, where);
   if (const cost_table* const table = table_of(p, where)) {
-    const choice certain = by_rules(p, where, which_rules::before_tables);
-    if (certain.member != nullptr) return certain;
     const auto [best, plan] = ranking(*table, p, where).next();
     if (best.member != nullptr) {
       return {best.member, "its predicted time is the least", best.predicted_ns, table, plan};
     }
   }
-  return by_rules(p, where, which_rules::all);
+  return by_rules(p, where);
 }
 
 std::vector<ranked_member> rank_members(const problem& wanted, const device& where) {

@@ -19,8 +19,8 @@ struct choice {
 };
 
 // On a GPU: the member with the least predicted time among those that take the problem, by
-// table_for(where). Otherwise: the first of auto's rules (auto_select.cpp) that applies and whose
-// algorithm takes the problem. The plan is the member's.
+// table_for(where), unless a rule stands before the tables. Otherwise: the first of auto's rules
+// (auto_select.cpp) that applies and whose algorithm takes the problem. The plan is the member's.
 choice choose_algorithm(const problem& p, const device& where);
 
 // The same for the form of `auto` that promises what is required: `auto`, `auto+sorted` or

@@ -16,7 +16,7 @@ struct rule {
   std::string_view member;
   bool (*applies)(const problem&, const device&);
   std::string_view reason;
-  bool before_tables = false;  // holds whatever a cost table predicts for other members
+  bool before_tables = false;  // decides even where a cost table predicts
 };
 
 // For GPUs and fibers. The first rule that applies, and whose member supports the problem, decides.

@@ -1,5 +1,6 @@
 #pragma once
-// Many short rows: how a row lies in the registers of its team, and the plan's choice of a kernel.
+// Many short rows: how a row lies in the registers of its team, how an answer is written, and the
+// launch.
 
 #include <bit>
 #include <cstdint>

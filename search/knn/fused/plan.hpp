@@ -81,11 +81,11 @@ struct pass_plan {
   std::int64_t tiles() const { return last - first; }
 };
 
-// What a block has room for that finishes a query (finish.cuh).
+// Of a block that finishes a query (finish.cuh): what it has room for, and its threads.
 struct finish_room {
   std::uint32_t survivors = 0;
   std::uint32_t measured = 0;  // of them, in float64: a power of two, at least k
-  int threads = 128;           // of the block
+  int threads = 128;
 };
 
 struct search_plan {
