@@ -11,8 +11,9 @@ namespace kselect::bms {
 // Survivors of other parts that a thread loads at once.
 inline constexpr int gathered_at_once = 4;
 
-// What a block knows of a crowded part, one with more survivors than slots. The part leaves them in
-// grid_memory::overflow. Size 0: the part is not crowded.
+// What a block knows of a crowded part, one with more survivors than slots. The part leaves those
+// without a slot in grid_memory::overflow: their number, and the least key among them. Size 0: the
+// part is not crowded.
 template <class T>
 struct crowded_part {
   key_of<T> least;
@@ -35,19 +36,9 @@ class posted_survivors {
 
   // Leaves the list, of `size` entries, to the row's last block.
   KSELECT_HD void leave(position size) {
-    const bool crowded = size > a_.slots;
-    if (crowded) leave_elsewhere(size);
-    const candidate* const list = team_.memory.list;
-    const auto to = entries_from(part_.number, 1);
+    if (size > a_.slots) return leave_crowded(size);
     for (position i = team_.thread(); i < a_.slots; i += team_.threads()) {
-      auto e = entry::nothing();
-      if (crowded) {
-        if (i == slot_of_size) e.key = size;
-        if (i == slot_of_least) e.key = team_.shared.list.lowest;
-      } else if (i < size) {
-        e = entry_of<Team>(list[i]);
-      }
-      post_entry(team_, to, i, e, tag_);
+      post(i, i < size ? entry_of<Team>(team_.memory.list[i]) : entry::nothing());
     }
   }
 
@@ -79,15 +70,20 @@ class posted_survivors {
     }
     const position size = list.finish();
     if (told_[part_.number].size == 0) return size;
+    // Elements that tie with the list's last are not needed if it has k.
+    const key last = size >= a_.matrix.k ? team_.shared.list.highest : static_cast<key>(~key{0});
     team_.sync();  // all have seen the size
     const auto least = [&](position part) { return told_[part].least; };
-    const auto crowded = [&](position part) { return told_[part].size != 0; };
+    const auto needed = [&](position part) {
+      return told_[part].size != 0 && (size < a_.matrix.k || least(part) < last);
+    };
     // In a sorted row the best part leaves nothing to read of the others.
-    const position best = best_part(team_, part_.number, least, crowded);
+    const position best = best_part(team_, part_.number, least, needed);
+    if (best == part_.number) return size;
     gather_elsewhere(list, best);
     for_parts(
         team_, part_.number,
-        [&](position part) { return part != best && crowded(part) && list.admits(least(part)); },
+        [&](position part) { return part != best && needed(part) && list.admits(least(part)); },
         [&](position part) { gather_elsewhere(list, part); });
     return list.finish();
   }
@@ -95,20 +91,56 @@ class posted_survivors {
  private:
   static constexpr int words = entry_words<T>;
 
-  // A crowded part has no survivors in its slots. Two of its slots have keys that are:
+  // Two slots of a crowded part have no survivors. Their keys are:
   using entry = posted_entry<T>;
-  static constexpr position slot_of_size = 0;   // the number of its survivors,
+  static constexpr position slot_of_size = 0;   // how many it leaves in the overflow,
   static constexpr position slot_of_least = 1;  // and the least key among them
+  static constexpr position slots_of_notes = 2;
 
-  KSELECT_HD void leave_elsewhere(position size) {
-    const auto to = overflow_of(part_.number);
-    for (position i = team_.thread(); i < size; i += team_.threads()) {
-      team_.simt.store(to, i, team_.memory.list[i]);
-    }
-    // After the barrier the threads that post have seen all stores; the fence orders these before
-    // posts.
+  KSELECT_HD void post(position slot, const entry& e) {
+    post_entry(team_, entries_from(part_.number, 1), slot, e, tag_);
+  }
+
+  // If what is too much for the slots are ties, the last block hardly needs them: other parts have
+  // some, too. So the rest and as many ties as fit have slots. Else all goes to the overflow.
+  KSELECT_HD void leave_crowded(position size) {
+    auto& shared = team_.shared;
+    const key last = shared.list.highest;
+    if (team_.thread() == 0) shared.written = 0;
     team_.sync();
-    if (team_.thread() <= slot_of_least) team_.simt.fence();
+    const auto is_tie = [&](position i) { return candidates::key(team_.memory.list[i]) >= last; };
+    position own = 0;  // low half: entries below the last; high half: ties
+    for (position i = team_.thread(); i < size; i += team_.threads()) {
+      own += is_tie(i) ? 1U << 16 : 1U;
+    }
+    const position before = team_.claim(shared.written, own);
+    team_.sync();
+    const position below = shared.written & 0xffff;
+    const position fit = a_.slots > slots_of_notes ? a_.slots - slots_of_notes : 0;
+    const position posted = below <= fit ? fit : 0;
+    const auto to = overflow_of(part_.number);
+    position next = before & 0xffff, next_tie = below + (before >> 16);
+    for (position i = team_.thread(); i < size; i += team_.threads()) {
+      const position place = is_tie(i) ? next_tie++ : next++;
+      const candidate c = team_.memory.list[i];
+      if (place < posted) {
+        post(slots_of_notes + place, entry_of<Team>(c));
+      } else {
+        team_.simt.store(to, place - posted, c);
+      }
+    }
+    // After the barrier the threads that post notes have seen all stores; the fence orders these
+    // before posts.
+    team_.sync();
+    if (team_.thread() < slots_of_notes) team_.simt.fence();
+    if (team_.thread() == slot_of_size) post(slot_of_size, {entry::none, size - posted});
+    if (team_.thread() == slot_of_least && slot_of_least < a_.slots) {
+      post(slot_of_least, {entry::none, posted == 0 ? shared.list.lowest : last});
+    }
+    for (position i = slots_of_notes + team_.thread(); posted == 0 && i < a_.slots;
+         i += team_.threads()) {
+      post(i, entry::nothing());
+    }
   }
 
   // Notes what a crowded part `said` in a slot.

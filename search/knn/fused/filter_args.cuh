@@ -41,6 +41,8 @@ struct filter_args {
   global<const float> bounds;
   // For output::halves: of every `shares` blocks the one of that number.
   int share = 0, shares = 1;
+  // Of the bodies by wgmma: parts of tiles of queries, which the blocks take in turns.
+  int pieces = 0;
 };
 
 // Sums of products as the filter compares them. Integers, which bytes have, are exact, and below

@@ -1,11 +1,12 @@
 // The filter by wgmma for vectors of any length, of float16, bfloat16 or bytes: both operands come
 // from shared memory, slab by slab.
 //
-// A block multiplies 128 queries with one part of the corpus, two tiles of 128 vectors at a
-// time. It has three warp groups. A thread of the last one brings slabs (64 components, or 128
-// bytes) by bulk copies into a ring of buffers. The other two take 64 queries each and all columns,
-// and keep the sums over the slabs: 128 registers a thread. They run freely: one filters
-// while the other still multiplies its last slab.
+// A piece of the work is 128 queries and one part of the corpus, which a block multiplies two tiles
+// of 128 vectors at a time. It takes pieces in turns (pieces.cuh). It has three warp groups. A
+// thread of the last one brings slabs (64 components, or 128 bytes) by bulk copies into a ring of
+// buffers. The other two take 64 queries each and all columns, and keep the sums over the slabs:
+// 128 registers a thread. They run freely: one filters while the other still multiplies its last
+// slab.
 // Queries pass through the ring, too. So a block brings 1.5 bytes for each byte of the corpus. (To
 // keep as many of their slabs as there is room for in shared memory took as long, within 4 % at 192
 // to 1536 components.) Rows that are missing from a last tile of queries are not brought. What lies
@@ -18,6 +19,7 @@
 
 #include "kselect/simt/launch.hpp"
 #include "search/knn/fused/filter_wgmma.hpp"
+#include "search/knn/fused/pieces.cuh"
 #include "search/knn/fused/slab_lists.cuh"
 #include "search/knn/fused/slab_products.cuh"
 #include "search/knn/fused/slab_ring.cuh"
@@ -25,10 +27,11 @@
 namespace kselect::search::fused {
 namespace {
 
+using hopper::group_threads;
 using hopper::shared_address;
 using hopper::sums_of_tile;
 
-constexpr int group_threads = 128, consumers = 2;
+constexpr int consumers = hopper::slab_groups;
 constexpr int group_rows = tile_rows / consumers;
 constexpr std::uint32_t row_bytes = 16 * slab_chunks;
 constexpr int slab_steps = slab_chunks / 2;  // products of 32 bytes of a row
@@ -64,21 +67,16 @@ struct slab_kernel {
   template <class Simt>
   __device__ static void run(Simt& simt, storage& shared, const args& a) {
     const buffers memory(simt.dynamic_shared(), a);
-    const share own(a, simt.block(), of_maxima);
     const int thread = simt.thread(), group = thread / group_threads;
     if (thread < tile_rows) shared.counters.found[thread] = 0;
-    if (thread == 0) {
-      shared.counters.first_row = std::int64_t{own.query_tile} * tile_rows;
-      shared.counters.part = own.part;
-      hopper::init_stages(memory, consumers * (group_threads / 32));
-    }
+    if (thread == 0) hopper::init_stages(memory, consumers * (group_threads / 32));
     __syncthreads();
     if (group == consumers) {
       hopper::leave_registers<registers_of_producer>();
-      if (thread % group_threads == 0) produce(memory, own, a);
+      if (thread % group_threads == 0) produce(simt, memory, a);
     } else {
       hopper::take_registers<registers_of_consumer>();
-      consume(memory, own, a, shared, group, thread % group_threads);
+      consume(simt, memory, a, shared, group, thread % group_threads);
     }
   }
 
@@ -90,68 +88,105 @@ struct slab_kernel {
     return static_cast<std::uint32_t>((rows + 7) / 8) * 8 * row_bytes;
   }
 
-  __device__ static void produce(const buffers& memory, const share& own, const args& a) {
+  template <class Simt>
+  __device__ static void produce(const Simt& simt, const buffers& memory, const args& a) {
+    position at;
+    share own(a, simt.block(), of_maxima);
+    for (hopper::pieces_of_block turn(simt, a);; own = share(a, turn.next(), of_maxima)) {
+      const std::uint32_t of_queries = bytes_of_queries(own, a);
+      for (int i = 0; i < own.steps; ++i) {
+        for (int s = 0; s < a.slabs; ++s, at.next()) {
+          bring(memory, at, own, a, of_queries, i, s);
+        }
+      }
+      if (turn.is_last()) return;
+    }
+  }
+  // Slab s of the queries and of the tiles of step i, with the first slab their starts.
+  __device__ __forceinline__ static void bring(const buffers& memory, const position& at,
+                                               const share& own, const args& a,
+                                               std::uint32_t of_queries, int i, int s) {
     const auto* const vectors = reinterpret_cast<const char*>(a.corpus.slabs.data);
     const char* const queries = reinterpret_cast<const char*>(a.queries.slabs.data) +
                                 std::int64_t{own.query_tile} * a.slabs * slab_bytes;
-    const std::uint32_t of_queries = bytes_of_queries(own, a);
-    position at;
-    for (int i = 0; i < own.steps; ++i) {
-      for (int s = 0; s < a.slabs; ++s, at.next()) {
-        hopper::wait(memory.empty(at.stage), at.parity ^ 1);
-        const shared_address full = memory.full(at.stage);
-        hopper::expect_bytes(
-            full, together * buffers::a_slab + of_queries + (s == 0 ? buffers::start_bytes : 0));
-        hopper::copy_bulk(memory.rows(at.stage), queries + s * slab_bytes, of_queries, full);
+    hopper::wait(memory.empty(at.stage), at.parity ^ 1);
+    const shared_address full = memory.full(at.stage);
+    hopper::expect_bytes(
+        full, together * buffers::a_slab + of_queries + (s == 0 ? buffers::start_bytes : 0));
+    hopper::copy_bulk(memory.rows(at.stage), queries + s * slab_bytes, of_queries, full);
 #pragma unroll
-        for (int t = 0; t < together; ++t) {
-          const std::int64_t tile = own.tile_to_bring(i, t);
-          hopper::copy_bulk(memory.columns(at.stage) + t * buffers::a_slab,
-                            vectors + (tile * a.slabs + s) * slab_bytes, buffers::a_slab, full);
-          if (s == 0) {
-            hopper::copy_bulk(memory.starts(at.stage) + t * buffers::numbers_bytes,
-                              a.starts.data + tile * tile_rows, buffers::numbers_bytes, full);
-          }
-        }
+    for (int t = 0; t < together; ++t) {
+      const std::int64_t tile = own.tile_to_bring(i, t);
+      hopper::copy_bulk(memory.columns(at.stage) + t * buffers::a_slab,
+                        vectors + (tile * a.slabs + s) * slab_bytes, buffers::a_slab, full);
+      if (s == 0) {
+        hopper::copy_bulk(memory.starts(at.stage) + t * buffers::numbers_bytes,
+                          a.starts.data + tile * tile_rows, buffers::numbers_bytes, full);
       }
     }
   }
 
-  __device__ __forceinline__ static void consume(const buffers& memory, const share& own,
+  template <class Simt>
+  __device__ __forceinline__ static void consume(const Simt& simt, const buffers& memory,
                                                  const args& a, storage& shared, int group,
                                                  int thread) {
-    const int lane = thread % 32;
-    hopper::slab_lists<sums_of, together, of_maxima> lists(a, own.query_tile,
-                                                           group * group_threads + thread);
     position at;
-    for (int i = 0; i < own.steps; ++i, at.next()) {
-      sums of_step;
-      hopper::wait(memory.full(at.stage), at.parity);
-      start(of_step, memory.starts(at.stage), shared, group, thread, i);
-      multiply(of_step, memory, at.stage, group);
-      for (int s = 1; s < a.slabs; ++s) {
-        const int before = at.stage;
-        at.next();
-        hopper::wait(memory.full(at.stage), at.parity);
-        multiply(of_step, memory, at.stage, group);
-        hopper::wait_earlier_products();
-        if (lane == 0) hopper::arrive(memory.empty(before));
+    share own(a, simt.block(), of_maxima);
+    for (hopper::pieces_of_block turn(simt, a);; own = share(a, turn.next(), of_maxima)) {
+      begin(own, shared.counters, group, thread);
+      hopper::slab_lists<sums_of, together, of_maxima> lists(a, own.query_tile,
+                                                             group * group_threads + thread);
+      for (int i = 0; i < own.steps; ++i, at.next()) {
+        sums of_step;
+        products(of_step, memory, at, a, shared, group, thread, i);
+        lists.emit(of_step, own, i, shared.counters);
       }
-      hopper::wait_products();
-      hopper::hold_all(of_step);
-      if (lane == 0) hopper::arrive(memory.empty(at.stage));
-      lists.emit(of_step, own, i, shared.counters);
+      if constexpr (!of_maxima) store_counts(a.lists, shared.counters);
+      if (turn.is_last()) return;
     }
-    if constexpr (!of_maxima) store_counts(a.lists, shared.counters);
   }
 
+  // A group's next piece. No thread of it writes to lists of the one before.
+  __device__ __forceinline__ static void begin(const share& own, hopper::slab_counters& counters,
+                                               int group, int thread) {
+    hopper::sync_named(first_own + group, group_threads);
+    if (thread == 0) {
+      counters.of_group[group] = {std::int64_t{own.query_tile} * tile_rows, own.part};
+    }
+    hopper::sync_named(first_own + group, group_threads);
+  }
+
+  // The products of step i, whose first slab is in the stage of the cursor; leaves it at the last.
+  __device__ __forceinline__ static void products(sums& of_step, const buffers& memory,
+                                                  position& at, const args& a, storage& shared,
+                                                  int group, int thread, int i) {
+    const bool arrives = thread % 32 == 0;
+    hopper::wait(memory.full(at.stage), at.parity);
+    start(of_step, memory.starts(at.stage), shared, group, thread, i);
+    multiply(of_step, memory, at.stage, group);
+    for (int s = 1; s < a.slabs; ++s) {
+      const int before = at.stage;
+      at.next();
+      hopper::wait(memory.full(at.stage), at.parity);
+      multiply(of_step, memory, at.stage, group);
+      hopper::wait_earlier_products();
+      if (arrives) hopper::arrive(memory.empty(before));
+    }
+    hopper::wait_products();
+    hopper::hold_all(of_step);
+    if (arrives) hopper::arrive(memory.empty(at.stage));
+  }
+
+  // Of a piece. The counters begin again.
   __device__ __forceinline__ static void store_counts(const survivor_lists& lists,
-                                                      const hopper::slab_counters& of) {
+                                                      hopper::slab_counters& of) {
     const int thread = hopper::thread_again(), group = thread / group_threads;
     hopper::sync_named(first_own + group, group_threads);
     if (thread % group_threads >= group_rows) return;
     const int row = group * group_rows + thread % group_threads;
-    lists.counts.data[(of.first_row + row) * lists.splits + of.part] = of.found[row];
+    const auto [first_row, part] = of.of_group[group];
+    lists.counts.data[(first_row + row) * lists.splits + part] = of.found[row];
+    of.found[row] = 0;
   }
 
   // Sums begin with the starts of their columns. A thread makes some of them integers for all of
@@ -198,11 +233,13 @@ struct slab_kernel {
 };
 
 template <output wanted, simt::product factors>
-status launch(const executor& where, const filter_args& args, int splits) {
+status launch(const executor& where, filter_args args, int splits) {
   using kernel = slab_kernel<wanted, factors>;
+  args.pieces = args.query_tiles * splits;
   return simt::launch<kernel, simt::launched_on::cuda>(
       where,
-      {std::int64_t{args.query_tiles} * splits, kernel::max_threads, kernel::buffers::bytes(args)},
+      {blocks_that_take(args.pieces, *where.device), kernel::max_threads,
+       kernel::buffers::bytes(args)},
       args);
 }
 

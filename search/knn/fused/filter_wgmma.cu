@@ -1,11 +1,14 @@
 // The filter by wgmma: products of 64 x 128 scores by a warp group, from registers and shared
 // memory.
 //
-// A block multiplies 256 queries with one part of the corpus, a tile of 128 vectors at a time. It
-// has three warp groups. A thread of the last one brings tiles and their starts by bulk copies into
-// a ring of buffers. The other two take 128 queries each, which stay in registers as fragments, and
-// both multiply them with every tile, so shared memory serves the corpus alone. They take turns, so
-// that one filters while the other multiplies. Most registers go to them.
+// A piece of the work is 256 queries and one part of the corpus, which a block multiplies a tile of
+// 128 vectors at a time. A multiprocessor has one block, which takes pieces in turns: to end a
+// block and to begin another takes as long as four tiles, to go on with a piece as long as one.
+//
+// A block has three warp groups. A thread of the last one brings tiles and their starts by bulk
+// copies into a ring of buffers. The other two take 128 queries each, which stay in registers as
+// fragments, and both multiply them with every tile, so shared memory serves the corpus alone. They
+// take turns, so that one filters while the other multiplies. Most registers go to them.
 //
 // Per thread: 64 registers of queries (2 times 64 rows, 128 components), 128 sums. A third slab of
 // components would not fit; filter_slabs_wgmma.cu multiplies longer vectors.
@@ -19,8 +22,10 @@
 
 #include "kselect/simt/launch.hpp"
 #include "search/knn/fused/filter_wgmma.hpp"
+#include "search/knn/fused/pieces.cuh"
 #include "search/knn/fused/ring.cuh"
 #include "search/knn/fused/wgmma_pairs.cuh"
+#include "search/knn/fused/wgmma_survivors.cuh"
 
 namespace kselect::search::fused {
 namespace {
@@ -52,6 +57,7 @@ struct wgmma_kernel {
   static constexpr int steps = slabs * slab_width / 16;  // products of 16 components
   using buffers = hopper::ring<slabs, halves>;
   using position = hopper::cursor<buffers::stages>;
+  using pieces = hopper::pieces_of_block<!halves>;
   struct row_counters {
     std::uint32_t found[block_rows];
   };
@@ -64,43 +70,50 @@ struct wgmma_kernel {
   template <class Simt>
   __device__ static void run(Simt& simt, storage& shared, const args& a) {
     const buffers memory(simt.dynamic_shared());
-    const share own(a, simt.block(), halves);
+    const share first(a, simt.block(), halves);
     const int thread = simt.thread(), group = thread / group_threads;
     if constexpr (halves) {
       if (thread < consumers) shared.of[thread].count = 0;
     } else {
       if (thread < block_rows) shared.found[thread] = 0;
     }
-    if (thread == 0) hopper::init_stages(memory, own.active * (group_threads / 32));
+    if (thread == 0) hopper::init_stages(memory, first.active * (group_threads / 32));
     __syncthreads();
     if (group == consumers) {
       hopper::leave_registers<registers_of_producer>();
-      if (thread % group_threads == 0) produce(memory, own, a);
+      if (thread % group_threads == 0) produce(simt, memory, first, a);
     } else {
       hopper::take_registers<registers_of_consumer>();
-      if (group < own.active) {
-        consume(simt, memory, own, a, shared, group, thread % group_threads);
+      if (group < first.active) {
+        const member own{group, thread % group_threads, first.active == consumers};
+        consume(simt, memory, first, a, shared, own);
       }
     }
   }
 
  private:
-  __device__ static void produce(const buffers& memory, const share& own, const args& a) {
-    const auto* const tiles = reinterpret_cast<const char*>(a.corpus.slabs.data);
+  template <class Simt>
+  __device__ static void produce(const Simt& simt, const buffers& memory, share own,
+                                 const args& a) {
     position at;
-    for (int i = 0; i < own.tiles; ++i, at.next()) {
-      const std::int64_t tile = own.first_tile + i;
-      hopper::wait(memory.empty(at.stage), at.parity ^ 1);
-      const shared_address full = memory.full(at.stage);
-      hopper::expect_bytes(full, buffers::tile_bytes + buffers::start_bytes);
-      hopper::copy_bulk(memory.tile(at.stage), tiles + tile * buffers::tile_bytes,
-                        buffers::tile_bytes, full);
-      hopper::copy_bulk(memory.starts(at.stage), a.starts.data + tile * tile_rows,
+    for (pieces turn(simt, a);; own = share(a, turn.next(), halves)) {
+      for (int i = 0; i < own.tiles; ++i, at.next()) bring(memory, at, a, own.first_tile + i);
+      if (turn.is_last()) return;
+    }
+  }
+  __device__ __forceinline__ static void bring(const buffers& memory, const position& at,
+                                               const args& a, std::int64_t tile) {
+    const auto* const tiles = reinterpret_cast<const char*>(a.corpus.slabs.data);
+    hopper::wait(memory.empty(at.stage), at.parity ^ 1);
+    const shared_address full = memory.full(at.stage);
+    hopper::expect_bytes(full, buffers::tile_bytes + buffers::start_bytes);
+    hopper::copy_bulk(memory.tile(at.stage), tiles + tile * buffers::tile_bytes,
+                      buffers::tile_bytes, full);
+    hopper::copy_bulk(memory.starts(at.stage), a.starts.data + tile * tile_rows,
+                      buffers::numbers_bytes, full);
+    if constexpr (halves) {
+      hopper::copy_bulk(memory.limits(at.stage), a.thresholds.data + tile * tile_rows,
                         buffers::numbers_bytes, full);
-      if constexpr (halves) {
-        hopper::copy_bulk(memory.limits(at.stage), a.thresholds.data + tile * tile_rows,
-                          buffers::numbers_bytes, full);
-      }
     }
   }
 
@@ -114,11 +127,13 @@ struct wgmma_kernel {
   static constexpr float limit_without =
       compares ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
 
-  // `row`: the thread's first row in the tile of queries.
+  // `row`: the thread's first row in the tile of queries. Of a tile that is not there, beside the
+  // last one, nothing passes, whatever is multiplied.
   __device__ __forceinline__ static void load(queries& q, const args& a, int tile, int row,
                                               int lane) {
-    const auto* const words = reinterpret_cast<const std::uint32_t*>(a.queries.slabs.data) +
-                              std::int64_t{tile} * slabs * slab_vectors * 4 + lane % 4;
+    const auto* const words =
+        reinterpret_cast<const std::uint32_t*>(a.queries.slabs.data) +
+        std::int64_t{min(tile, a.query_tiles - 1)} * slabs * slab_vectors * 4 + lane % 4;
 #pragma unroll
     for (int m = 0; m < row_halves; ++m) {
 #pragma unroll
@@ -140,71 +155,102 @@ struct wgmma_kernel {
     }
   }
 
+  // A thread of a consumer. `turns`: both groups have queries.
+  struct member {
+    int group, thread;
+    bool turns;
+    __device__ int lane() const { return thread % 32; }
+    __device__ int row() const { return thread / 32 * 16 + lane() / 4; }  // its first of 128
+  };
+
   template <class Simt>
-  __device__ __forceinline__ static void consume(Simt& simt, const buffers& memory,
-                                                 const share& own, const args& a, storage& shared,
-                                                 int group, int thread) {
-    const int lane = thread % 32, row = thread / 32 * 16 + lane / 4;
-    const int query_tile = own.first_query_tile + group;
-    const bool turns = own.active == consumers;
-    queries q;
-    load(q, a, query_tile, row, lane);
-    if (turns && group == 1) hopper::arrive_named(first_turn, consumers * group_threads);
-    position at;
-    for (int i = 0; i < own.tiles; ++i, at.next()) {
-      hopper::group_sums sums;
-      hopper::wait(memory.full(at.stage), at.parity);
-      start(sums, memory.starts(at.stage) + lane % 4 * 8,
-            a.starts.data + std::int64_t{query_tile} * tile_rows + row);
-      if (turns) hopper::sync_named(first_turn + group, consumers * group_threads);
-      multiply(sums, q, memory.tile(at.stage));
-      // The last turn of all has no successor.
-      if (turns && (group == 0 || i + 1 < own.tiles)) {
-        hopper::arrive_named(first_turn + 1 - group, consumers * group_threads);
-      }
-      hopper::wait_products();
-      hopper::hold(sums[0]);
-      hopper::hold(sums[1]);
-      if constexpr (halves) {
-        const hopper::pair_tile<Simt> tile{simt,
-                                           shared.of[group],
-                                           a,
-                                           query_tile * tile_rows + row,
-                                           (own.first_tile + i) * tile_rows + lane % 4 * 2,
-                                           memory.limits(at.stage) + lane % 4 * 8};
-        tile.emit(sums, q.limits, own.first_tile + i - query_tile);
-        __syncwarp();  // all lanes have read the limits
-      }
-      if (lane == 0) hopper::arrive(memory.empty(at.stage));
-      if constexpr (halves) {
-        continue;
-      } else if constexpr (wanted == output::maxima) {
-        raise(sums, q);
-        if ((i + 1) % a.group == 0 || i + 1 == own.tiles) {
-          write_maxima(q, a, query_tile, row, (own.first_tile + i - a.first_tile) / a.group);
-        }
-      } else {
-        const segment to{a,
-                         shared,
-                         std::int64_t{query_tile} * tile_rows,
-                         own.part,
-                         group * tile_rows,
-                         (own.first_tile + i) * tile_rows + lane % 4 * 2};
-        emit(sums, q, row, to);
-      }
+  __device__ __forceinline__ static void consume(Simt& simt, const buffers& memory, share own,
+                                                 const args& a, storage& shared, const member& of) {
+    if (of.turns && of.group == 1) {
+      hopper::arrive_named(first_turn, consumers * group_threads);
     }
-    if constexpr (wanted == output::scored) store_counts(own, a, shared, group, thread);
+    position at;
+    for (pieces turn(simt, a);; own = share(a, turn.next(), halves)) {
+      queries q;
+      load(q, a, own.first_query_tile + of.group, of.row(), of.lane());
+      for (int i = 0; i < own.tiles; ++i, at.next()) {
+        hopper::group_sums sums;
+        const bool last_turn = i + 1 == own.tiles && turn.is_last();
+        products(sums, q, memory, at.stage, at.parity, own, a, of, last_turn);
+        take(simt, sums, q, memory, at.stage, own, i, a, shared, of);
+      }
+      if constexpr (wanted == output::scored) store_counts(own, a, shared, of);
+      if (turn.is_last()) break;
+    }
     if constexpr (halves) {
-      hopper::sync_named(first_own + group, group_threads);
-      shared.of[group].flush(simt, a.lists, thread, group_threads);
+      hopper::sync_named(first_own + of.group, group_threads);
+      shared.of[of.group].flush(simt, a.lists, of.thread, group_threads);
     }
   }
 
-  __device__ static void store_counts(const share& own, const args& a, const storage& shared,
-                                      int group, int thread) {
-    hopper::sync_named(first_own + group, group_threads);
-    const std::int64_t row = std::int64_t{own.first_query_tile + group} * tile_rows + thread;
-    a.lists.counts.data[row * a.lists.splits + own.part] = shared.found[group * tile_rows + thread];
+  // The group's products with the tile in a stage, in its turn.
+  __device__ __forceinline__ static void products(hopper::group_sums& sums, const queries& q,
+                                                  const buffers& memory, int stage,
+                                                  std::uint32_t parity, const share& own,
+                                                  const args& a, const member& of, bool last_turn) {
+    hopper::wait(memory.full(stage), parity);
+    start(sums, memory.starts(stage) + of.lane() % 4 * 8,
+          a.starts.data + std::int64_t{own.first_query_tile + of.group} * tile_rows + of.row());
+    if (of.turns) hopper::sync_named(first_turn + of.group, consumers * group_threads);
+    multiply(sums, q, memory.tile(stage));
+    // The last turn of all has no successor.
+    if (of.turns && (of.group == 0 || !last_turn)) {
+      hopper::arrive_named(first_turn + 1 - of.group, consumers * group_threads);
+    }
+    hopper::wait_products();
+    hopper::hold(sums[0]);
+    hopper::hold(sums[1]);
+  }
+
+  // What is wanted of tile i of a part.
+  template <class Simt>
+  __device__ __forceinline__ static void take(Simt& simt, const hopper::group_sums& sums,
+                                              queries& q, const buffers& memory, int stage,
+                                              const share& own, int i, const args& a,
+                                              storage& shared, const member& of) {
+    const int query_tile = own.first_query_tile + of.group, tile = own.first_tile + i;
+    const int first_column = tile * tile_rows + of.lane() % 4 * 2;
+    if constexpr (halves) {
+      const hopper::pair_tile<Simt> pairs{simt,
+                                          shared.of[of.group],
+                                          a,
+                                          query_tile * tile_rows + of.row(),
+                                          first_column,
+                                          memory.limits(stage) + of.lane() % 4 * 8};
+      pairs.emit(sums, q.limits, tile - query_tile);
+      __syncwarp();  // all lanes have read the limits
+    }
+    if (of.lane() == 0) hopper::arrive(memory.empty(stage));
+    if constexpr (wanted == output::maxima) {
+      raise(sums, q);
+      if ((i + 1) % a.group == 0 || i + 1 == own.tiles) {
+        write_maxima(q, a, query_tile, of.row(), (tile - a.first_tile) / a.group);
+      }
+    } else if constexpr (!halves) {
+      const hopper::tile_survivors<each> to{a, shared.found + of.group * tile_rows,
+                                            std::int64_t{query_tile} * tile_rows, own.part,
+                                            first_column};
+      to.emit(sums, q.limits, of.row());
+    }
+  }
+
+  // Of a piece, when the group has met all of its tiles. The counters begin again.
+  __device__ static void store_counts(const share& own, const args& a, storage& shared,
+                                      const member& of) {
+    hopper::sync_named(first_own + of.group, group_threads);
+    const int query_tile = own.first_query_tile + of.group;
+    std::uint32_t& found = shared.found[of.group * tile_rows + of.thread];
+    if (query_tile < a.query_tiles) {
+      const std::int64_t row = std::int64_t{query_tile} * tile_rows + of.thread;
+      a.lists.counts.data[row * a.lists.splits + own.part] = found;
+    }
+    found = 0;
+    hopper::sync_named(first_own + of.group, group_threads);
   }
 
   // Sums begin with the starts of their columns; those of a graph's pairs with both vectors'.
@@ -246,30 +292,6 @@ struct wgmma_kernel {
     hopper::commit_products();
   }
 
-  // Where survivors of a group and tile go.
-  struct segment {
-    const args& a;
-    storage& shared;
-    std::int64_t first_row;  // of the group, among all queries
-    int part;
-    int first_counter;   // of the group
-    int first_position;  // of the thread's first column
-  };
-
-  __device__ __forceinline__ static void emit(const hopper::group_sums& sums, const queries& q,
-                                              int row, const segment& to) {
-#pragma unroll
-    for (int m = 0; m < row_halves; ++m) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float best = best_of(sums[m], h);
-        if (best > q.limits[m][h]) {
-          keep(sums[m], h, q.limits[m][h], best, row + 64 * m + 8 * h, to);
-        }
-      }
-    }
-  }
-
   __device__ __forceinline__ static void raise(const hopper::group_sums& sums, queries& q) {
 #pragma unroll
     for (int m = 0; m < row_halves; ++m) {
@@ -282,6 +304,8 @@ struct wgmma_kernel {
   __device__ __forceinline__ static void write_maxima(queries& q, const args& a, int query_tile,
                                                       int row, int number) {
     static_assert(maxima_of_tile == 4, "lanes that hold a row");
+    if (query_tile >= a.query_tiles) return;
+    asm volatile("" : "+r"(row));  // computed here, as in tile_survivors
     float* const to = a.matrix.data +
                       (std::int64_t{query_tile} * tile_rows + row) * a.matrix_pitch +
                       std::int64_t{number} * maxima_of_tile + threadIdx.x % 4;
@@ -294,69 +318,20 @@ struct wgmma_kernel {
       }
     }
   }
-
-  // Those of the scores that passed whose vectors the row's query may return.
-  __device__ __forceinline__ static std::uint32_t among(std::uint32_t passed, int row,
-                                                        const segment& to) {
-    const args& a = to.a;
-    const std::int64_t of_row = to.first_row + row;
-    const std::int64_t query =
-        a.query_of.ids.data != nullptr ? a.query_of.ids.data[of_row] : a.query_of.first + of_row;
-    std::uint32_t kept = 0;
-#pragma unroll 1
-    for (; passed != 0; passed &= passed - 1) {
-      const int i = __ffs(static_cast<int>(passed)) - 1;
-      const auto position = static_cast<std::uint64_t>(to.first_position + i / 2 * 8 + i % 2);
-      const auto vector =
-          static_cast<std::int64_t>(position * static_cast<std::uint64_t>(a.vector_of.stride) %
-                                    static_cast<std::uint64_t>(a.vector_of.count));
-      const std::uint32_t word = __ldg(a.allowed.words.data + a.allowed.word_of(query, vector));
-      kept |= (word >> vector % 32 & 1U) << i;
-    }
-    return kept;
-  }
-
-  // Appends the thread's scores of a row that are beyond the limit. Bit i of the mask is of column
-  // 8 (i / 2) + i % 2 after the thread's first. `best` stands for the score of each: to choose it
-  // among registers would take long, and few threads keep several at once (survivor_lists).
-  __device__ __forceinline__ static void keep(const hopper::sums_of_64& sums, int h, float limit,
-                                              float best, int row, const segment& to) {
-    std::uint32_t passed = 0;
-#pragma unroll
-    for (int i = 0; i < columns_of_thread; ++i) {
-      passed |= (sums[i / 2 * 4 + 2 * h + i % 2] > limit ? 1U : 0U) << i;
-    }
-    // Computed here, in the rare branch: for all rows in advance it would not fit in the registers.
-    asm volatile("" : "+r"(row));
-    if constexpr (each) {
-      passed = among(passed, row, to);
-      if (passed == 0) return;
-    }
-    const std::uint32_t place = atomicAdd(to.shared.found + to.first_counter + row, __popc(passed));
-    const survivor_lists& lists = to.a.lists;
-    const auto room = static_cast<std::uint32_t>(lists.room);
-    // Where a list runs over, it does not matter which survivors it lacks: its row is done again.
-    const std::uint32_t left = place < room ? room - place : 0;
-    while (static_cast<std::uint32_t>(__popc(passed)) > left) passed &= passed - 1;
-    std::int64_t at =
-        ((to.first_row + row) * lists.splits + to.part) * std::int64_t{lists.room} + place;
-    for (; passed != 0; passed &= passed - 1, ++at) {
-      const int i = __ffs(static_cast<int>(passed)) - 1;
-      lists.positions.data[at] = to.first_position + i / 2 * 8 + i % 2;
-      lists.scores.data[at] = best;
-    }
-  }
 };
 
 template <output wanted, int slabs, bool each>
-status launch(const executor& where, const filter_args& args, int splits) {
+status launch(const executor& where, filter_args args, int splits) {
   using kernel = wgmma_kernel<wanted, slabs, each>;
+  // Pieces of pairs have one or two tiles of queries, and the readers of a block's ring are fixed.
   const std::int64_t blocks_of_part = (args.query_tiles + consumers - 1) / consumers;
-  const std::int64_t blocks =
+  const std::int64_t pieces =
       kernel::halves
           ? pair_blocks{args.last_tile, args.part, consumers}.count_of(args.share, args.shares)
           : blocks_of_part * splits;
-  if (blocks == 0) return {};  // more shares than blocks
+  if (pieces == 0) return {};  // more shares than blocks
+  args.pieces = static_cast<int>(pieces);
+  const std::int64_t blocks = kernel::halves ? pieces : blocks_that_take(pieces, *where.device);
   return simt::launch<kernel, simt::launched_on::cuda>(
       where, {blocks, kernel::max_threads, kernel::buffers::bytes}, args);
 }

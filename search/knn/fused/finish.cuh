@@ -221,7 +221,7 @@ struct finish_kernel_of {
     if (count == before) return count;
     to_query.measure(here.list.positions, here.list.keys, before, count,
                      [](double distance) { return key_of(distance); });
-    order_survivors(simt, here.list, count, shared.ranks);
+    order_survivors(simt, here.list, count, shared);
     return count;
   }
 

@@ -12,6 +12,8 @@ namespace kselect::search::fused::hopper {
 
 using shared_address = std::uint32_t;
 
+inline constexpr int group_threads = 128;  // of a warp group
+
 __device__ __forceinline__ shared_address address_of(const void* shared) {
   return static_cast<shared_address>(__cvta_generic_to_shared(shared));
 }

@@ -47,13 +47,17 @@ std::int64_t room_of(double most, int parts) {
 }
 
 // A multiprocessor holds two blocks of mma_sync with a tile of queries each, or one of wgmma with
-// two tiles, or one of wgmma_slabs with one.
+// two tiles, or one of wgmma_slabs with one. Those of wgmma go on with the next piece of the work
+// (pieces.cuh), one of mma_sync ends and another begins. Both take time, here in steps: of wgmma a
+// step is the shortest.
 struct block_shape {
   std::int64_t query_tiles, a_multiprocessor;
+  double steps_between, steps_beyond;  // from piece to piece; to begin and end
 };
 constexpr block_shape shape_of(product_body body) {
-  if (body == product_body::wgmma) return {query_tiles_of_wgmma, 1};
-  return {1, body == product_body::wgmma_slabs ? 1 : 2};
+  if (body == product_body::wgmma) return {query_tiles_of_wgmma, 1, 1, 4};
+  if (body == product_body::wgmma_slabs) return {1, 1, 0.25, 2};
+  return {1, 2, 2, 0};
 }
 // What multiplies a graph's pairs.
 constexpr product_body body_of_pairs(product_body body) {
@@ -102,17 +106,15 @@ std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
   return static_cast<std::int64_t>(std::ceil(mean + 3.6 * std::sqrt(mean) + 4));
 }
 
-// A wave of blocks takes as long as its longest part, and some steps to begin and to end. A step
-// has one tile of the corpus, or as many as the body multiplies at once.
+// A wave of pieces takes as long as its longest part, and some steps beyond. A step has one tile of
+// the corpus, or as many as the body multiplies at once.
 pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double most,
                     const device& place, product_body body) {
   pass_plan pass{.first = first, .last = last};
   const std::int64_t tiles = last - first;
-  const auto [query_tiles, a_multiprocessor] = shape_of(body);
+  const auto [query_tiles, a_multiprocessor, between, beyond] = shape_of(body);
   const std::int64_t blocks_of_part = (tiles_of(rows) + query_tiles - 1) / query_tiles;
   const std::int64_t together = tiles_together(body);
-  // A step of wgmma is the shortest.
-  const std::int64_t beyond_steps = body == product_body::wgmma ? 4 : 2;
   const std::int64_t blocks_at_once =
       std::max<std::int64_t>(a_multiprocessor * place.multiprocessors, 1);
   double least = std::numeric_limits<double>::max();
@@ -124,7 +126,8 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
     const std::int64_t splits = (tiles + part - 1) / part;
     const std::int64_t blocks = splits * blocks_of_part;
     const std::int64_t waves = (blocks + blocks_at_once - 1) / blocks_at_once;
-    const auto cost = static_cast<double>(waves * (steps + beyond_steps));
+    const double cost =
+        static_cast<double>(waves) * (static_cast<double>(steps) + between) + beyond;
     if (cost >= least) continue;
     least = cost;
     pass.part = part;
@@ -239,7 +242,7 @@ half_plan plan_half(const search_plan& plan, const search_shape& s, const device
   half.room = static_cast<int>(room);
   half.hits = survivors / static_cast<double>(s.n);
   const std::int64_t tiles = tiles_of(s.n);
-  const auto [together, a_multiprocessor] = shape_of(body_of_pairs(plan.body));
+  const auto [together, a_multiprocessor, between, beyond] = shape_of(body_of_pairs(plan.body));
   const std::int64_t at_once =
       place.multiprocessors > 0 ? a_multiprocessor * place.multiprocessors : 4;
   double least = std::numeric_limits<double>::max();

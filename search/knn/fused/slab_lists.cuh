@@ -10,11 +10,17 @@ namespace kselect::search::fused::hopper {
 // How many sums a thread has in a product of 64 rows with a tile.
 inline constexpr int sums_of_tile = 64;
 
+// The warp groups that multiply. Each goes on to the next piece on its own.
+inline constexpr int slab_groups = 2;
+
 // What a block's threads share. Where they write is looked up there when they do: kept over the
 // products it would not fit in the registers.
 struct slab_counters {
-  std::int64_t first_row;  // of the block, among all queries
-  int part;
+  struct piece {
+    std::int64_t first_row;  // of the piece, among all queries
+    int part;
+  };
+  piece of_group[slab_groups];
   std::uint32_t found[tile_rows];
 };
 
@@ -89,7 +95,8 @@ class slab_lists {
   __device__ __forceinline__ void write_maxima(int t, int number, const slab_counters& of) {
     static_assert(maxima_of_tile == 4, "lanes that hold a row");
     const int thread = thread_again();
-    float* const to = a_.matrix.data + (of.first_row + first_row_of(thread)) * a_.matrix_pitch +
+    const std::int64_t first_row = of.of_group[thread / group_threads].first_row;
+    float* const to = a_.matrix.data + (first_row + first_row_of(thread)) * a_.matrix_pitch +
                       std::int64_t{number} * maxima_of_tile + thread % 4;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -117,8 +124,8 @@ class slab_lists {
     const std::uint32_t left = place < room ? room - place : 0;
 #pragma unroll 1
     while (static_cast<std::uint32_t>(__popc(passed)) > left) passed &= passed - 1;
-    std::int64_t at =
-        ((to.first_row + row) * lists.splits + to.part) * std::int64_t{lists.room} + place;
+    const auto [first_row, part] = to.of_group[thread / group_threads];
+    std::int64_t at = ((first_row + row) * lists.splits + part) * std::int64_t{lists.room} + place;
     const float score = sums_of::score(best);
 #pragma unroll 1
     for (; passed != 0; passed &= passed - 1, ++at) {

@@ -10,16 +10,16 @@
 
 namespace kselect::search::fused::hopper {
 
-// The block's queries and tiles. Each step multiplies `together` tiles. A filter for maxima takes
-// tiles in groups (filter_args::group): the tiles of a step are of different groups. Without maxima
-// a group is one tile.
+// The queries and tiles of a piece. Each step multiplies `together` tiles. A filter for maxima
+// takes tiles in groups (filter_args::group): the tiles of a step are of different groups. Without
+// maxima a group is one tile.
 template <int together>
 struct slab_share {
   int query_tile, part, first_tile, last_tile, group, groups, steps;
 
-  __device__ slab_share(const filter_args& a, int block, bool of_maxima)
-      : query_tile(block % a.query_tiles),
-        part(block / a.query_tiles),
+  __device__ slab_share(const filter_args& a, int piece, bool of_maxima)
+      : query_tile(piece % a.query_tiles),
+        part(piece / a.query_tiles),
         first_tile(a.first_tile + part * a.part),
         last_tile(min(first_tile + a.part, a.last_tile)),
         group(of_maxima ? a.group : 1),

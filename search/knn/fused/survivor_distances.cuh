@@ -7,6 +7,7 @@
 
 #include "kernels/bitonic.cuh"
 #include "search/knn/fused/byte_distances.cuh"
+#include "search/knn/fused/survivors.cuh"
 
 namespace kselect::search::fused {
 
@@ -145,24 +146,35 @@ class survivor_distances {
   const byte_distances<Simt>& bytes_;
 };
 
-// Each thread has one item, and counts those before it: a few barriers instead of dozens. The sum
-// of the counts tells whether two distances are equal.
+// Each thread has one item, and counts those before it: a few barriers instead of dozens. It
+// compares the upper halves of keys, which takes fewer instructions. The sum of the counts tells
+// whether two are equal; then it compares whole keys, and positions.
 template <class Simt, class List>
 KSELECT_HD void order_by_counting(Simt& simt, const List& list, std::uint32_t count,
-                                  std::uint32_t& sum) {
-  if (simt.thread() == 0) sum = 0;
-  simt.sync_block();
+                                  gathered& shared) {
+  using four_halves = simt::vec<std::uint32_t, 4>;
+  KSELECT_ASSERT(simt.threads() <= score_bins && simt.threads() % 4 == 0);
   const auto own = static_cast<std::uint32_t>(simt.thread());
   const bool has = own < count;
   const auto item = list.get(has ? own : 0);
-  kernels::position before = 0;
-  for (std::uint32_t i = 0; i < count; ++i) before += list.keys[i] < item.key ? 1 : 0;
-  const std::uint32_t of_warp = simt.reduce_add(simt::full_mask, has ? before : 0);
-  if (simt.lane() == 0) simt.atomic_add(sum, of_warp);
+  const auto half = static_cast<std::uint32_t>(item.key >> 32);
+  if (own == 0) shared.ranks = 0;
+  shared.bins[own] = has ? half : ~0U;
   simt.sync_block();
-  if (sum != count * (count - 1) / 2) {
+  const auto* const halves = reinterpret_cast<const four_halves*>(shared.bins);
+  kernels::position before = 0;
+  for (std::uint32_t i = 0; 4 * i < count; ++i) {
+    const four_halves those = halves[i];
+    KSELECT_UNROLL for (int e = 0; e < 4; ++e) before += those[e] < half ? 1 : 0;
+  }
+  const std::uint32_t of_warp = simt.reduce_add(simt::full_mask, has ? before : 0);
+  if (simt.lane() == 0) simt.atomic_add(shared.ranks, of_warp);
+  simt.sync_block();
+  if (shared.ranks != count * (count - 1) / 2) {
+    before = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-      before += list.keys[i] == item.key && list.positions[i] < item.at ? 1 : 0;
+      const std::uint64_t key = list.keys[i];
+      before += key < item.key || (key == item.key && list.positions[i] < item.at) ? 1 : 0;
     }
     simt.sync_block();
   }
@@ -171,10 +183,10 @@ KSELECT_HD void order_by_counting(Simt& simt, const List& list, std::uint32_t co
 }
 
 // Orders `count` items by key, then position. Begins and ends with a barrier. `list` has room for
-// the next power of two, `sum` is shared. No two items are equal.
+// the next power of two. No two items are equal.
 template <class Simt, class List>
 KSELECT_HD void order_survivors(Simt& simt, const List& list, std::uint32_t count,
-                                std::uint32_t& sum) {
+                                gathered& shared) {
   if (count > static_cast<std::uint32_t>(simt.threads())) {
     const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
     for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
@@ -184,7 +196,8 @@ KSELECT_HD void order_survivors(Simt& simt, const List& list, std::uint32_t coun
     kernels::network_on(simt, list, size).sort_runs(size);
     return;
   }
-  order_by_counting(simt, list, count, sum);
+  simt.sync_block();
+  order_by_counting(simt, list, count, shared);
 }
 
 }  // namespace kselect::search::fused

@@ -19,13 +19,13 @@ inline constexpr int score_bins = 256;
 
 // Of the block, in shared memory.
 struct gathered {
-  std::uint32_t count;     // of survivors
-  std::uint32_t measured;  // of them
-  std::uint32_t lost;      // 1: a list ran over
-  std::uint32_t best;      // order key of the best score
-  std::uint32_t last_bin;  // of the survivors that are measured first
-  std::uint32_t ranks;     // their sum (order_survivors)
-  std::uint32_t bins[score_bins];
+  std::uint32_t count;                         // of survivors
+  std::uint32_t measured;                      // of them
+  std::uint32_t lost;                          // 1: a list ran over
+  std::uint32_t best;                          // order key of the best score
+  std::uint32_t last_bin;                      // of the survivors that are measured first
+  std::uint32_t ranks;                         // their sum (order_survivors)
+  alignas(16) std::uint32_t bins[score_bins];  // of scores; later upper halves of keys
 
   template <class Simt>
   KSELECT_HD void clear(Simt& simt) {

@@ -9,7 +9,6 @@
 
 namespace kselect::search::fused::hopper {
 
-inline constexpr int group_threads = 128;
 inline constexpr int consumers = query_tiles_of_wgmma;  // groups, of one tile of queries each
 inline constexpr int block_rows = consumers * tile_rows;
 inline constexpr int row_halves = 2;  // products of 64 rows that make up a group's 128
@@ -18,13 +17,15 @@ inline constexpr int columns_of_thread = 32;
 // A group's sums of a tile.
 using group_sums = sums_of_64[row_halves];
 
-// The block's share of the work. `of_pairs`: of a graph whose pairs are multiplied once.
+// A piece of the work. `of_pairs`: of a graph whose pairs are multiplied once. `active`: groups
+// that have queries. Of queries, both have, if there are several tiles: a group whose tile is not
+// there goes along.
 struct share {
   int first_query_tile, part, first_tile, tiles, active;
-  __device__ share(const filter_args& a, int block, bool of_pairs) {
+  __device__ __forceinline__ share(const filter_args& a, int piece, bool of_pairs) {
     if (of_pairs) {
       const auto own = pair_share::of({a.last_tile, a.part, consumers},
-                                      std::int64_t{block} * a.shares + a.share);
+                                      std::int64_t{piece} * a.shares + a.share);
       first_query_tile = own.row;
       part = 0;
       first_tile = own.first;
@@ -33,11 +34,11 @@ struct share {
       return;
     }
     const int blocks_of_part = (a.query_tiles + consumers - 1) / consumers;
-    first_query_tile = block % blocks_of_part * consumers;
-    part = block / blocks_of_part;
+    first_query_tile = piece % blocks_of_part * consumers;
+    part = piece / blocks_of_part;
     first_tile = a.first_tile + part * a.part;
     tiles = min(a.part, a.last_tile - first_tile);
-    active = min(consumers, a.query_tiles - first_query_tile);
+    active = min(consumers, a.query_tiles);
   }
 };
 

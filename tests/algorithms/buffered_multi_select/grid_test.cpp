@@ -173,6 +173,45 @@ TEST(BufferedMultiSelectGrid, PartsCrowdedByTiesAreNotReadOnceTheListIsFull) {
             2 * part + messages + 8 * k);
 }
 
+// In each part of 2048 elements two are below the ties: these and some ties have slots, which is
+// enough. The ties without a slot are not read.
+TEST(BufferedMultiSelectGrid, PartsCrowdedByTiesPostWhatIsBelowAndSomeTies) {
+  constexpr int parts = 64, k = 250, part = threads * loads * width, each = 101;
+  const shape s{parts, 16, 8};
+  std::vector<float> row = shuffled(parts * part);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    row[i] = i % each == 0 ? -1.0F : row[i];
+    if (i % 1024 == 7) row[i] = -2.0F - static_cast<float>(i);
+  }
+  const call one(row, k, s);
+  simt::counters all, others;
+  EXPECT_EQ(one.run(parts - 1, {}).message, "");  // so that all minima are seen, as below
+  EXPECT_EQ(one.run(parts - 1, {.counters = &others}).message, "");
+  EXPECT_EQ(one.run(parts, {.counters = &all}).message, "");
+  const auto messages = static_cast<std::int64_t>(one.messages.size() + one.entries.size());
+  EXPECT_LE(all[simt::counter::global_reads] - others[simt::counter::global_reads],
+            part + 2 * messages);
+  auto found = one.values;
+  std::sort(found.begin(), found.end());
+  std::sort(row.begin(), row.end());
+  EXPECT_EQ(found, std::vector<float>(row.begin(), row.begin() + k));
+}
+
+// The same, but few parts have ties, so that those without a slot are needed; or one tie is.
+TEST(BufferedMultiSelectGrid, TiesWithoutASlotAreReadIfTheListLacksThem) {
+  constexpr int parts = 16, part = threads * loads * width;
+  const shape s{parts, 1, 8};
+  for (const std::size_t with_ties : {1, 3}) {
+    std::vector<float> row = shuffled(parts * part);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::size_t of = i / 128 % 32 / 2;  // as below
+      if (of < with_ties && i % 20 == 0) row[i] = -1;
+    }
+    const auto ties = static_cast<position>(std::count(row.begin(), row.end(), -1.0F));
+    for (const position k : {position{20}, ties - 1, ties, ties + 1}) expect_smallest(row, k, s);
+  }
+}
+
 // All survivors are in one part or in two parts; one of them is always the last.
 TEST(BufferedMultiSelectGrid, APartMayLeaveMoreThanItHasSlots) {
   constexpr std::int64_t n = 16 * threads * loads * width;
