@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageChops
 from PIL.PngImagePlugin import PngInfo
 
 from plots.figures import Drawing
@@ -20,7 +20,10 @@ _FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 150, "metadata": {"Software": None}},
     "pdf": {"metadata": {"Creator": None, "Producer": None, "CreationDate": None}},
 }
-_COLOURS = 256  # the largest palette
+_COLOURS = (32, 64, 128, 256)  # sizes of palettes
+# A channel's largest error in a palette of fewer than 256 colours; at 16, gradients of heat maps
+# have bands.
+_CLOSE = 8
 _SOURCE = {"png": "Source", "pdf": "Subject"}  # the formats' metadata fields for the source
 
 
@@ -68,9 +71,19 @@ def _with_palette(png: io.BytesIO) -> bytes:
     for name, value in picture.info.items():
         if isinstance(value, str):
             text.add_text(name, value)
-    coded = picture.convert("RGB").quantize(
-        _COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
-    )
+    coded = _coded(picture.convert("RGB"))
     buffer = io.BytesIO()
     coded.save(buffer, "PNG", optimize=True, pnginfo=text, dpi=picture.info["dpi"])
     return buffer.getvalue()
+
+
+def _coded(true: Image.Image) -> Image.Image:
+    """Return a picture with the smallest palette that keeps its colours close, else the largest."""
+    for colours in _COLOURS:
+        coded = true.quantize(
+            colours, method=Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+        )
+        errors = ImageChops.difference(true, coded.convert("RGB")).getextrema()
+        if max(largest for _, largest in errors) <= _CLOSE:
+            break
+    return coded

@@ -4,7 +4,7 @@ import io
 
 import numpy
 from matplotlib.figure import Figure
-from PIL import Image
+from PIL import Image, ImageChops
 from plots import style
 from plots.figures import Drawing
 from plots.save import encode
@@ -40,6 +40,28 @@ def test_a_picture_has_a_palette_and_the_colours_that_were_drawn() -> None:
     # Half of what `reproduce --check` sees: two renderings may each have a palette of their own.
     assert numpy.abs(true - found).max() <= 24
     assert (found[0, 0] == 255).all()
+
+
+def coded_and_true(figure: Figure) -> tuple[Image.Image, Image.Image]:
+    """Return a figure's picture as it is written and as it is drawn."""
+    full = io.BytesIO()
+    figure.savefig(full, format="png", dpi=150)
+    coded = encode(Drawing("one", figure, [{"x": 1}]), ["png"])["png"]
+    return Image.open(io.BytesIO(coded)), Image.open(full).convert("RGB")
+
+
+def test_a_picture_of_few_colours_has_a_small_palette() -> None:
+    style.apply()
+    figure = Figure(figsize=(6, 4))
+    figure.subplots().plot([0, 1], [0, 1], color="black")
+    coded, true = coded_and_true(figure)
+    assert len(coded.getcolors()) <= 32
+    errors = ImageChops.difference(true, coded.convert("RGB")).getextrema()
+    assert max(largest for _, largest in errors) <= 8
+
+
+def test_a_picture_of_many_colours_has_the_largest_palette() -> None:
+    assert len(coded_and_true(drawing().figure)[0].getcolors()) > 128
 
 
 def test_a_picture_keeps_its_source_and_resolution() -> None:
