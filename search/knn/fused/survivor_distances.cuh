@@ -81,10 +81,12 @@ class survivor_distances {
         const std::uint32_t place = first + i < count ? first + i : count - 1;
         y[i] = image_of(simt_, corpus_, vectors[place]);
       }
-      if (image_.in_fours()) {
-        add_shares<4>(y, shares);
+      if (!image_.in_fours()) {
+        add_shares<1, true>(y, shares);
+      } else if (!products && corpus_.unit()) {
+        add_shares<4, true>(y, shares);
       } else {
-        add_shares<1>(y, shares);
+        add_shares<4, false>(y, shares);
       }
       const double sum = four_sums(simt_, shares);
       const std::uint32_t own = first + static_cast<std::uint32_t>(simt_.lane() / 8);
@@ -114,10 +116,10 @@ class survivor_distances {
   }
 
   // The lane's shares of several squared differences, or products, by vectors of N components.
-  template <int N>
+  // `unit`: they may be unit vectors; a test of every component would take more instructions.
+  template <int N, bool unit>
   KSELECT_HD void add_shares(const image_row (&y)[measured_at_once],
                              double (&sums)[measured_at_once]) const {
-    const bool unit = corpus_.unit();
     for (std::int64_t c = simt_.lane(); c < corpus_.dimension / N; c += simt::warp_size) {
       simt::vec<float, N> parts[measured_at_once];
       KSELECT_UNROLL for (int i = 0; i < measured_at_once; ++i) {
@@ -131,7 +133,7 @@ class survivor_distances {
             sums[i] = std::fma(of_x, of_y, sums[i]);
             continue;
           }
-          if (unit) of_y = component(y[i], parts[i][e]);
+          if constexpr (unit) of_y = component(y[i], parts[i][e]);
           const double d = of_x - of_y;
           sums[i] = std::fma(d, d, sums[i]);
         }
