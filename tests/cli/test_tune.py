@@ -16,8 +16,8 @@ GOAL = [H200 / "goal_shapes", H200 / "goal_many_rows"]
 SOURCES = [
     H200 / "tune",
     H200 / "tune_types",
-    ROOT / "results/nvidia-h200-x2/tuned_goal_many_rows",
-    H200 / "tuned_goal_shapes",
+    H200 / "goal_many_rows",
+    H200 / "goal_shapes",
     H200 / "goal_types",
 ]
 
@@ -38,7 +38,7 @@ def learned(binary, tmp_path_factory):
 def test_the_h100s_table_is_of_its_own_records(kselect, binary, tmp_path):
     if sanitized(binary):
         pytest.skip("takes half a minute; the H200's table is learned by the same code")
-    runs = [ROOT / "results/nvidia-h100-x2" / run for run in ("tune", "tune_types", "regret_random")]
+    runs = [ROOT / "results/nvidia-h100" / run for run in ("tune", "tune_types")]
     out = tmp_path / "table.json"
     kselect("tune", "--from", *runs, "--out", out)
     table = json.loads(out.read_text())
