@@ -163,7 +163,6 @@ struct slab_kernel {
     const bool arrives = thread % 32 == 0;
     hopper::wait(memory.full(at.stage), at.parity);
     start(of_step, memory.starts(at.stage), shared, group, thread, i);
-    __syncwarp();  // all lanes have read the starts, before one arrives
     multiply(of_step, memory, at.stage, group);
     for (int s = 1; s < a.slabs; ++s) {
       const int before = at.stage;

@@ -223,8 +223,8 @@ struct wgmma_kernel {
                                           first_column,
                                           memory.limits(stage) + of.lane() % 4 * 8};
       pairs.emit(sums, q.limits, tile - query_tile);
+      __syncwarp();  // all lanes have read the limits
     }
-    __syncwarp();  // all lanes have read the starts, and limits
     if (of.lane() == 0) hopper::arrive(memory.empty(stage));
     if constexpr (wanted == output::maxima) {
       raise(sums, q);

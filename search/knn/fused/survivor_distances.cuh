@@ -75,18 +75,17 @@ class survivor_distances {
       if constexpr (!products) {
         if (bytes_.any() && measure_bytes(keys, first, count, key_of)) continue;
       }
-      image_row y[measured_at_once];
+      kernels::position those[measured_at_once];
       double shares[measured_at_once] = {};
       KSELECT_UNROLL for (int i = 0; i < measured_at_once; ++i) {
-        const std::uint32_t place = first + i < count ? first + i : count - 1;
-        y[i] = image_of(simt_, corpus_, vectors[place]);
+        those[i] = vectors[first + i < count ? first + i : count - 1];
       }
       if (!image_.in_fours()) {
-        add_shares<1, true>(y, shares);
+        add_shares<1, true>(those, shares);
       } else if (!products && corpus_.unit()) {
-        add_shares<4, true>(y, shares);
+        add_shares<4, true>(those, shares);
       } else {
-        add_shares<4, false>(y, shares);
+        add_shares<4, false>(those, shares);
       }
       const double sum = four_sums(simt_, shares);
       const std::uint32_t own = first + static_cast<std::uint32_t>(simt_.lane() / 8);
@@ -112,18 +111,28 @@ class survivor_distances {
   }
 
   KSELECT_HD double of_own(double sum, kernels::position vector) const {
-    return ranked(sum, corpus_.unit(), x_, image_of(simt_, corpus_, vector));
+    if (!corpus_.unit()) return ranked(sum, false, x_, x_);
+    return ranked(sum, true, x_, image_of(simt_, corpus_, vector));
   }
 
-  // The lane's shares of several squared differences, or products, by vectors of N components.
-  // `unit`: they may be unit vectors; a test of every component would take more instructions.
+  // The lane's shares of several squared differences, or products, by N components at a time.
+  // `unit`: the vectors may be unit ones; a test of every component would take more instructions.
+  // So would products of 64 bits to find a vector.
   template <int N, bool unit>
-  KSELECT_HD void add_shares(const image_row (&y)[measured_at_once],
+  KSELECT_HD void add_shares(const kernels::position (&vectors)[measured_at_once],
                              double (&sums)[measured_at_once]) const {
-    for (std::int64_t c = simt_.lane(); c < corpus_.dimension / N; c += simt::warp_size) {
+    image_row y[measured_at_once];
+    if constexpr (unit) {
+      KSELECT_UNROLL for (int i = 0; i < measured_at_once; ++i) {
+        y[i] = image_of(simt_, corpus_, vectors[i]);
+      }
+    }
+    const auto raw = simt::as_vec<N>(corpus_.raw);
+    const auto each = static_cast<std::uint32_t>(corpus_.dimension / N);
+    for (auto c = static_cast<std::uint32_t>(simt_.lane()); c < each; c += simt::warp_size) {
       simt::vec<float, N> parts[measured_at_once];
       KSELECT_UNROLL for (int i = 0; i < measured_at_once; ++i) {
-        parts[i] = simt_.load(simt::as_vec<N>(y[i].raw), c);
+        parts[i] = simt_.load(raw, static_cast<std::int64_t>(std::uint64_t{vectors[i]} * each + c));
       }
       KSELECT_UNROLL for (int e = 0; e < N; ++e) {
         const double of_x = image_.template at<N>(c, e);

@@ -1,6 +1,5 @@
 #pragma once
-// Device code: from a group's sums of a tile to survivors, for filter_wgmma.cu. A thread has sums
-// of four rows.
+// Device code: from a group's sums of a tile to survivors, for filter_wgmma.cu.
 
 #include "search/knn/fused/wgmma_block.cuh"
 
@@ -18,28 +17,17 @@ struct tile_survivors {
   // `row`: the thread's first of the group's rows.
   __device__ __forceinline__ void emit(const group_sums& sums, const float (&limits)[row_halves][2],
                                        int row) const {
-    // Bit i is of column 8 (i / 2) + i % 2 after the thread's first. The best score stands for each
-    // that passed: to choose it among registers would take long, and few threads keep several at
-    // once (survivor_lists).
-    std::uint32_t passed[own_rows];
-    float best[own_rows];
-    bool any = false;
 #pragma unroll
-    for (int r = 0; r < own_rows; ++r) {
-      const float limit = limits[r / 2][r % 2];
-      best[r] = best_of(sums[r / 2], r % 2);
-      passed[r] = best[r] > limit ? beyond(sums[r / 2], r % 2, limit) : 0;
-      any = any || passed[r] != 0;
+    for (int m = 0; m < row_halves; ++m) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float best = best_of(sums[m], h);
+        if (best > limits[m][h]) keep(sums[m], h, limits[m][h], best, row + 64 * m + 8 * h);
+      }
     }
-    if (any) append(passed, best, row);
   }
 
  private:
-  static constexpr int own_rows = 2 * row_halves;  // of a thread
-  __device__ __forceinline__ static int row_of(int row, int r) {
-    return row + 64 * (r / 2) + 8 * (r % 2);
-  }
-
   // The scores of a row beyond the limit, by the signs of differences: a comparison and its bit
   // take three instructions, a difference and a shift two. No NaN has a sign here.
   __device__ __forceinline__ static std::uint32_t beyond(const sums_of_64& sums, int h,
@@ -80,35 +68,29 @@ struct tile_survivors {
     return kept;
   }
 
-  // Appends what passed. The places of all rows are asked for at once: each answer takes long.
-  __device__ __forceinline__ void append(std::uint32_t (&passed)[own_rows],
-                                         const float (&best)[own_rows], int row) const {
-    // Addresses are computed here, in the rare branch: in advance they would not fit in the
-    // registers.
+  // Appends the thread's scores of a row that are beyond the limit. Bit i of the mask is of column
+  // 8 (i / 2) + i % 2 after the thread's first. `best` stands for the score of each: to choose it
+  // among registers would take long, and few threads keep several at once (survivor_lists).
+  __device__ __forceinline__ void keep(const sums_of_64& sums, int h, float limit, float best,
+                                       int row) const {
+    std::uint32_t passed = beyond(sums, h, limit);
+    // Computed here, in the rare branch: for all rows in advance it would not fit in the registers.
     asm volatile("" : "+r"(row));
-    std::uint32_t place[own_rows];
-#pragma unroll
-    for (int r = 0; r < own_rows; ++r) {
-      if constexpr (each) passed[r] = among(passed[r], row_of(row, r));
-      if (passed[r] != 0) place[r] = atomicAdd(found + row_of(row, r), __popc(passed[r]));
+    if constexpr (each) {
+      passed = among(passed, row);
+      if (passed == 0) return;
     }
+    const std::uint32_t place = atomicAdd(found + row, __popc(passed));
     const survivor_lists& lists = a.lists;
     const auto room = static_cast<std::uint32_t>(lists.room);
-#pragma unroll
-    for (int r = 0; r < own_rows; ++r) {
-      if (passed[r] == 0) continue;
-      // Where a list runs over, it does not matter which survivors it lacks: its row is done again.
-      const std::uint32_t left = place[r] < room ? room - place[r] : 0;
-      while (static_cast<std::uint32_t>(__popc(passed[r])) > left) passed[r] &= passed[r] - 1;
-      std::int64_t at =
-          ((first_row + row_of(row, r)) * lists.splits + part) * std::int64_t{lists.room} +
-          place[r];
-#pragma unroll 1
-      for (std::uint32_t rest = passed[r]; rest != 0; rest &= rest - 1, ++at) {
-        const int i = __ffs(static_cast<int>(rest)) - 1;
-        lists.positions.data[at] = first_position + i / 2 * 8 + i % 2;
-        lists.scores.data[at] = best[r];
-      }
+    // Where a list runs over, it does not matter which survivors it lacks: its row is done again.
+    const std::uint32_t left = place < room ? room - place : 0;
+    while (static_cast<std::uint32_t>(__popc(passed)) > left) passed &= passed - 1;
+    std::int64_t at = ((first_row + row) * lists.splits + part) * std::int64_t{lists.room} + place;
+    for (; passed != 0; passed &= passed - 1, ++at) {
+      const int i = __ffs(static_cast<int>(passed)) - 1;
+      lists.positions.data[at] = first_position + i / 2 * 8 + i % 2;
+      lists.scores.data[at] = best;
     }
   }
 };
