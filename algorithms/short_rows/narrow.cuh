@@ -24,7 +24,7 @@ struct narrow_kernel {
     std::uint32_t least[list];
     least_of_lane(simt, a, own, least);
     KSELECT_UNROLL for (int i = 0; i < list; ++i) least[i] |= own.place(0);
-    keep_least_of_team<team>(simt, least);
+    keep_least_of_team<team>(simt, a.by, least);
     write_half(simt, a, own, least);
   }
 
@@ -43,7 +43,7 @@ struct narrow_kernel {
     constexpr int each = list / 2 > team / 2 ? list / team : 1;
     const bool upper = own.lane >= lanes;
     if (a.matrix.k < list) {  // only an ordered list can be cut at k
-      sort_bitonic<list / 2>(least);
+      sort_bitonic<list / 2>(a.by, least);
       KSELECT_UNROLL for (int i = 0; i < list / 2; ++i) {
         if (upper) least[i] = least[list / 2 + i];
       }
@@ -80,12 +80,12 @@ struct narrow_kernel {
     KSELECT_UNROLL for (int first = 0; first < items; first += list) {
       std::uint32_t run[list];
       KSELECT_UNROLL for (int i = 0; i < list; ++i) run[i] = words[first + i];
-      sort(run);
+      sort(a.by, run);
       if (first == 0) {
         KSELECT_UNROLL for (int i = 0; i < list; ++i) least[i] = run[i];
       } else {
         keep_least(least, [&](int i) { return run[list - 1 - i]; });
-        sort_bitonic<list / 2>(least);
+        sort_bitonic<list / 2>(a.by, least);
       }
     }
   }

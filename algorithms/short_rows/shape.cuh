@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "algorithms/short_rows/network.cuh"
 #include "kernels/gpu_rows.cuh"
 
 namespace kselect::short_rows {
@@ -20,6 +21,7 @@ struct kernel_args {
   kernels::answer_view<T> out;
   bool by_vectors;  // each row begins at a multiple of 16 bytes and ends at one
   bool whole_runs;  // an answer is as long as the kernel's list, and begins where vectors may
+  factors by = {};  // of networks
 };
 
 // A lane's share of a row: `items` elements, in vectors of 16 bytes. Neighbouring lanes of a team

@@ -56,7 +56,7 @@ struct wide_kernel {
     key keys[items];
     load(simt, keys);
     // Places without an element must not pass. Elements with that key go by leave_ties().
-    const key bound = lesser(bound_of(simt, keys), no_element - 1);
+    const key bound = lesser(bound_of(simt, a_.by, keys), no_element - 1);
     item_set passed = {};
     position count = 0;
     KSELECT_UNROLL for (int i = 0; i < items; ++i) {
@@ -87,7 +87,7 @@ struct wide_kernel {
   // ---- 1. the bound
 
   template <class Simt>
-  KSELECT_HD static key bound_of(Simt& simt, const key (&keys)[items]) {
+  KSELECT_HD static key bound_of(Simt& simt, const factors& by, const key (&keys)[items]) {
     // So few elements that each is a group.
     constexpr int groups = items <= 16 ? items : list;
     key minima[groups];
@@ -97,10 +97,10 @@ struct wide_kernel {
         minima[g] = lesser(minima[g], keys[i]);
       }
     }
-    sort(minima);
+    sort(by, minima);
     key least[list];
     KSELECT_UNROLL for (int i = 0; i < list; ++i) least[i] = minima[i];
-    keep_least_of_team<team>(simt, least);
+    keep_least_of_team<team>(simt, by, least);
     key last = least[0];
     KSELECT_UNROLL for (int i = 1; i < list; ++i) last = greater(last, least[i]);
     return last;
