@@ -20,7 +20,7 @@ from plots.rivals_figure import problem_of
 
 OWN = "auto"
 FASTEST = "the fastest of them"
-_PLAIN = frozenset({"radix-select"})  # entries of this project that a config measures beside `auto`
+_RIVALS = "library top-k"  # their family; a config also measures entries of this project beside `auto`
 
 
 class Beside:
@@ -48,7 +48,7 @@ def read(folders: Iterable[Path]) -> list[Beside]:
     for folder in folders:
         records = [record for record in load(folder).records if record.time]
         own = {problem_of(record): record for record in records if record.algorithm == OWN}
-        others = [record for record in records if record.algorithm not in {OWN, *_PLAIN}]
+        others = [record for record in records if record.family == _RIVALS]
         found += [Beside(record, own[problem_of(record)]) for record in others if problem_of(record) in own]
     return found
 
