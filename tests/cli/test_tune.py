@@ -81,6 +81,12 @@ def test_auto_and_its_table_are_near_the_best_member_over_the_goal(kselect):
         assert ratios == sorted(ratios, reverse=True) and ratios[0] == shown[what]["worst"]
 
 
+def test_the_programs_table_is_near_the_best_member_at_problems_it_was_not_learned_from(kselect):
+    shown = judged(kselect, H200 / "regret_random", "--table", TABLE)["table"]
+    assert len(shown["choices"]) == 96
+    assert shown["geometric_mean"] <= 1.01 and shown["worst"] <= 1.25
+
+
 def test_auto_goes_by_a_table_of_the_users(kselect, tmp_path):
     table = json.loads(TABLE.read_text())
     table["device"]["name"] = "abacus"

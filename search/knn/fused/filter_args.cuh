@@ -24,7 +24,7 @@ struct filter_args {
   std::int64_t rows = 0;           // queries
   int slabs = 0, query_tiles = 0;
   int first_tile = 0, last_tile = 0;  // of the corpus
-  int part = 0;                       // tiles of a block
+  int part = 0;                       // tiles of a piece: of a block, by mma_sync
   survivor_lists lists;
   // [query_tiles * tile_rows][matrix_pitch]: scores, or maxima_of_tile maxima of each group of
   // tiles
@@ -41,7 +41,7 @@ struct filter_args {
   global<const float> bounds;
   // For output::halves: of every `shares` blocks the one of that number.
   int share = 0, shares = 1;
-  // Of the bodies by wgmma: parts of tiles of queries, which the blocks take in turns.
+  // Of the bodies by wgmma: the pieces of the work in all. Blocks take them in turns.
   int pieces = 0;
 };
 

@@ -74,10 +74,10 @@ struct half_plan {
 // One pass of the filter over tiles [first, last).
 struct pass_plan {
   std::int64_t first = 0, last = 0;
-  std::int64_t part = 0;  // tiles of a block
+  std::int64_t part = 0;  // tiles of a piece of the work (pieces.cuh), or of a block
   int splits = 0;         // parts
   int room = 0;           // survivors of a row and part
-  double steps = 0;       // of a multiprocessor, over all waves of blocks
+  double steps = 0;       // of a multiprocessor, over all its pieces or blocks
   std::int64_t tiles() const { return last - first; }
 };
 

@@ -18,8 +18,8 @@ inline constexpr int columns_of_thread = 32;
 using group_sums = sums_of_64[row_halves];
 
 // A piece of the work. `of_pairs`: of a graph whose pairs are multiplied once. `active`: groups
-// that have queries. Of queries, both have, if there are several tiles: a group whose tile is not
-// there goes along.
+// that multiply. With one tile of queries one group is active, else both. A group beside the last
+// tile multiplies, too, and keeps nothing.
 struct share {
   int first_query_tile, part, first_tile, tiles, active;
   __device__ __forceinline__ share(const filter_args& a, int piece, bool of_pairs) {

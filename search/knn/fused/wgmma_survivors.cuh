@@ -29,7 +29,8 @@ struct tile_survivors {
 
  private:
   // The scores of a row beyond the limit, by the signs of differences: a comparison and its bit
-  // take three instructions, a difference and a shift two. No NaN has a sign here.
+  // take three instructions, a difference and a shift two. No NaN has a sign here. A score of 0 is
+  // beyond a limit of -0, which only admits more.
   __device__ __forceinline__ static std::uint32_t beyond(const sums_of_64& sums, int h,
                                                          float limit) {
     constexpr int chains = 4, each_chain = columns_of_thread / chains;

@@ -65,6 +65,18 @@ TEST_P(filter_slabs_cuda_of, takes_parts_of_any_length) {
     expect_all_exact(40 * 128 - 3, 20, 129, part, GetParam());
   }
 }
+// A block goes on with several pieces of the work, of an even or odd number of steps.
+TEST_P(filter_slabs_cuda_of, takes_more_pieces_than_there_are_multiprocessors) {
+  for (const std::int64_t d : {40, 200}) {
+    const tiles corpus = of_even(150 * 128 - 5, d, 1, GetParam()),
+                queries = of_even(500, d, 2, GetParam());
+    for (const std::int64_t part : {1, 3}) {
+      expect_exact(corpus, queries, part, bodies_for(corpus));
+    }
+    expect_maxima(corpus, queries, bodies_for(corpus));
+  }
+  expect_all_exact(240 * 128 - 5, 500, 40, 5, GetParam());
+}
 TEST_P(filter_slabs_cuda_of, finds_the_maxima_of_groups) {
   for (const std::int64_t d : {40, 300, 960}) {
     const tiles corpus = of_even(1025, d, 1, GetParam()), queries = of_even(110, d, 2, GetParam());

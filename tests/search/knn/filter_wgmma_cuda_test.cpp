@@ -47,6 +47,17 @@ TEST_F(filter_wgmma_cuda, takes_parts_of_any_length) {
   }
 }
 
+// A block goes on with several pieces of the work, also beside a tile of queries that is not there.
+TEST_F(filter_wgmma_cuda, takes_more_pieces_than_there_are_multiprocessors) {
+  constexpr std::int64_t n = 150 * 128 - 5;
+  for (const std::int64_t d : {40, 100}) {
+    const tiles corpus(n, d, 1, small_integers()), queries(300, d, 2, small_integers());
+    for (const std::int64_t part : {1, 2}) expect_exact(corpus, queries, part, {both[0], both[1]});
+    expect_maxima(corpus, queries, {both[0], both[1]});
+  }
+  expect_exact(300 * 128 - 5, 128, 40, 1);  // one tile of queries
+}
+
 TEST_F(filter_wgmma_cuda, counts_what_a_full_list_lacks) {
   const tiles corpus(2000, 96, 1, small_integers()), queries(200, 96, 2, small_integers());
   const exact_scores right(corpus, queries, 300);
