@@ -16,11 +16,6 @@ void refuse_others_by_wgmma(const filter_args& args) {
               "this program has no wgmma body; build with CMAKE_CUDA_ARCHITECTURES naming 90");
 }
 
-// Whether a body by slabs has it; else mma_sync does it.
-bool has_by_slabs(output wanted, const filter_args& args) {
-  return wanted == output::maxima || (wanted == output::scored && !args.allowed.each());
-}
-
 // The kernel for short vectors keeps its queries in shared memory.
 template <output wanted, bool each, simt::product factors>
 void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {

@@ -30,6 +30,7 @@ namespace {
 using hopper::group_threads;
 using hopper::shared_address;
 using hopper::sums_of_tile;
+using hopper::together;
 
 constexpr int consumers = hopper::slab_groups;
 constexpr int group_rows = tile_rows / consumers;
@@ -45,15 +46,14 @@ struct slab_kernel {
   static_assert(wanted == output::maxima || wanted == output::scored);
   static constexpr int max_threads = group_threads * (consumers + 1);
   static constexpr int min_blocks = 1;
-  static constexpr int together = tiles_together(product_body::wgmma_slabs);
   static_assert(together * sums_of_tile == 128, "those of one instruction");
   static constexpr bool of_maxima = wanted == output::maxima;
   using sums_of = score_sums<factors>;
   using sum = typename sums_of::sum;
   using sums = sum[together * sums_of_tile];
-  using buffers = hopper::slab_ring<together>;
+  using buffers = hopper::slab_ring;
   using position = hopper::cursor<buffers::stages>;
-  using share = hopper::slab_share<together>;
+  using share = hopper::slab_share;
   struct no_starts {};
   struct integer_starts {
     std::int32_t of[consumers][2][together * tile_rows];
@@ -134,8 +134,8 @@ struct slab_kernel {
     share own(a, simt.block(), of_maxima);
     for (hopper::pieces_of_block turn(simt, a);; own = share(a, turn.next(), of_maxima)) {
       begin(own, shared.counters, group, thread);
-      hopper::slab_lists<sums_of, together, of_maxima> lists(a, own.query_tile,
-                                                             group * group_threads + thread);
+      hopper::slab_lists<sums_of, of_maxima> lists(a, own.query_tile,
+                                                   group * group_threads + thread);
       for (int i = 0; i < own.steps; ++i, at.next()) {
         sums of_step;
         products(of_step, memory, at, a, shared, group, thread, i);
@@ -254,7 +254,7 @@ status launch(const executor& where, output wanted, const filter_args& args, int
 status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits) {
   const std::string reason = why_not_by_slabs(*where.device);
   if (!reason.empty()) return {status_code::unsupported, reason};
-  if ((wanted != output::maxima && wanted != output::scored) || args.allowed.each()) {
+  if (!has_by_slabs(wanted, args)) {
     return {status_code::unsupported, "wgmma by slabs has survivors and maxima of all vectors"};
   }
   if (simt::of_bytes(args.factors)) {

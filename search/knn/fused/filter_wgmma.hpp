@@ -13,8 +13,11 @@ namespace kselect::search::fused {
 // most_slabs_of_wgmma slabs.
 status filter_by_wgmma(const executor& where, output wanted, const filter_args& args, int splits);
 
-// The same by product_body::wgmma_slabs, for output::scored without filters of each query and for
-// maxima.
+// Whether the body by slabs has it; else mma_sync does it.
+inline bool has_by_slabs(output wanted, const filter_args& args) {
+  return wanted == output::maxima || (wanted == output::scored && !args.allowed.each());
+}
+// The same by product_body::wgmma_slabs, for what has_by_slabs.
 status filter_by_slabs(const executor& where, output wanted, const filter_args& args, int splits);
 
 }  // namespace kselect::search::fused

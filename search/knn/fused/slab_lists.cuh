@@ -30,7 +30,7 @@ __device__ __forceinline__ int first_row_of(int thread) {
 }
 
 // Of a thread: two rows of its block's queries, 32 columns of each of `together` tiles.
-template <class sums_of, int together, bool of_maxima>
+template <class sums_of, bool of_maxima>
 class slab_lists {
  public:
   using sum = typename sums_of::sum;
@@ -50,8 +50,8 @@ class slab_lists {
     }
   }
 
-  __device__ __forceinline__ void emit(const sums& of_step, const slab_share<together>& own,
-                                       int step, slab_counters& to) {
+  __device__ __forceinline__ void emit(const sums& of_step, const slab_share& own, int step,
+                                       slab_counters& to) {
 #pragma unroll
     for (int t = 0; t < together; ++t) {
       const int tile = own.tile_of(step, t);

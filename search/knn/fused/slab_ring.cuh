@@ -6,14 +6,16 @@
 
 #include "kselect/hd.hpp"
 #include "search/knn/fused/filter_args.cuh"
+#include "search/knn/fused/plan.hpp"
 #include "search/knn/fused/ring.cuh"
 
 namespace kselect::search::fused::hopper {
 
+inline constexpr int together = tiles_together(product_body::wgmma_slabs);
+
 // The queries and tiles of a piece. Each step multiplies `together` tiles. A filter for maxima
 // takes tiles in groups (filter_args::group): the tiles of a step are of different groups. Without
 // maxima a group is one tile.
-template <int together>
 struct slab_share {
   int query_tile, part, first_tile, last_tile, group, groups, steps;
 
@@ -42,7 +44,6 @@ struct slab_share {
 // stage has a slab of the queries, then those of the tiles. Slabs begin at multiples of 1024 bytes.
 // If there is one tile of queries, its slab ends after the last eight rows that are there. Products
 // then read on into the tiles, which is in bounds.
-template <int together>
 struct slab_ring {
   static constexpr int stages = 4;
   static constexpr std::uint32_t a_slab = slab_bytes;
