@@ -71,7 +71,7 @@ class posted_survivors {
     const position size = list.finish();
     if (told_[part_.number].size == 0) return size;
     // Elements that tie with the list's last are not needed if it has k.
-    const key last = size >= a_.matrix.k ? team_.shared.list.highest : static_cast<key>(~key{0});
+    const key last = team_.shared.list.highest;
     team_.sync();  // all have seen the size
     const auto least = [&](position part) { return told_[part].least; };
     const auto needed = [&](position part) {
@@ -137,7 +137,7 @@ class posted_survivors {
     if (team_.thread() == slot_of_least && slot_of_least < a_.slots) {
       post(slot_of_least, {entry::none, posted == 0 ? shared.list.lowest : last});
     }
-    for (position i = slots_of_notes + team_.thread(); posted == 0 && i < a_.slots;
+    for (position i = slots_of_notes + posted + team_.thread(); i < a_.slots;
          i += team_.threads()) {
       post(i, entry::nothing());
     }

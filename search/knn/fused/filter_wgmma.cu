@@ -2,8 +2,7 @@
 // memory.
 //
 // A piece of the work is 256 queries and one part of the corpus, which a block multiplies a tile of
-// 128 vectors at a time. A multiprocessor has one block, which takes pieces in turns: to end a
-// block and to begin another takes as long as four tiles, to go on with a piece as long as one.
+// 128 vectors at a time. A multiprocessor has one block, which takes pieces in turns (pieces.cuh).
 //
 // A block has three warp groups. A thread of the last one brings tiles and their starts by bulk
 // copies into a ring of buffers. The other two take 128 queries each, which stay in registers as
@@ -176,7 +175,7 @@ struct wgmma_kernel {
       for (int i = 0; i < own.tiles; ++i, at.next()) {
         hopper::group_sums sums;
         const bool last_turn = i + 1 == own.tiles && turn.is_last();
-        products(sums, q, memory, at.stage, at.parity, own, a, of, last_turn);
+        products(sums, q, memory, at, own, a, of, last_turn);
         take(simt, sums, q, memory, at.stage, own, i, a, shared, of);
       }
       if constexpr (wanted == output::scored) store_counts(own, a, shared, of);
@@ -190,14 +189,14 @@ struct wgmma_kernel {
 
   // The group's products with the tile in a stage, in its turn.
   __device__ __forceinline__ static void products(hopper::group_sums& sums, const queries& q,
-                                                  const buffers& memory, int stage,
-                                                  std::uint32_t parity, const share& own,
-                                                  const args& a, const member& of, bool last_turn) {
-    hopper::wait(memory.full(stage), parity);
-    start(sums, memory.starts(stage) + of.lane() % 4 * 8,
+                                                  const buffers& memory, const position& at,
+                                                  const share& own, const args& a, const member& of,
+                                                  bool last_turn) {
+    hopper::wait(memory.full(at.stage), at.parity);
+    start(sums, memory.starts(at.stage) + of.lane() % 4 * 8,
           a.starts.data + std::int64_t{own.first_query_tile + of.group} * tile_rows + of.row());
     if (of.turns) hopper::sync_named(first_turn + of.group, consumers * group_threads);
-    multiply(sums, q, memory.tile(stage));
+    multiply(sums, q, memory.tile(at.stage));
     // The last turn of all has no successor.
     if (of.turns && (of.group == 0 || !last_turn)) {
       hopper::arrive_named(first_turn + 1 - of.group, consumers * group_threads);

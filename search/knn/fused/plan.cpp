@@ -243,9 +243,10 @@ half_plan plan_half(const search_plan& plan, const search_shape& s, const device
   half.room = static_cast<int>(room);
   half.hits = survivors / static_cast<double>(s.n);
   const std::int64_t tiles = tiles_of(s.n);
-  const auto [together, a_multiprocessor, between, beyond] = shape_of(body_of_pairs(plan.body));
+  const block_shape shape = shape_of(body_of_pairs(plan.body));
+  const std::int64_t together = shape.query_tiles;
   const std::int64_t at_once =
-      place.multiprocessors > 0 ? a_multiprocessor * place.multiprocessors : 4;
+      place.multiprocessors > 0 ? shape.a_multiprocessor * place.multiprocessors : 4;
   double least = std::numeric_limits<double>::max();
   for (std::int64_t part = together; part <= longest_part_of_pairs; part += together) {
     const pair_blocks blocks{tiles, part, together};

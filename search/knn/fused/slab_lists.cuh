@@ -1,7 +1,7 @@
 #pragma once
 // Device code: from the sums of a few tiles to survivors or maxima, for filter_slabs_wgmma.cu.
 
-#include "search/knn/fused/plan.hpp"
+#include "search/knn/fused/append_survivors.cuh"
 #include "search/knn/fused/slab_products.cuh"
 #include "search/knn/fused/slab_ring.cuh"
 
@@ -105,9 +105,8 @@ class slab_lists {
     }
   }
 
-  // Appends the thread's scores of a row and tile that are beyond the limit. Bit i of the mask is
-  // of column 8 (i / 2) + i % 2 after the thread's first. `best` stands for the score of each
-  // (survivor_lists).
+  // Appends the thread's scores of a row and tile that are beyond the limit. `best` stands for the
+  // score of each.
   __device__ __forceinline__ void keep(const sums& of_step, int t, int h, sum best, int tile,
                                        slab_counters& to) const {
     std::uint32_t passed = 0;
@@ -117,22 +116,12 @@ class slab_lists {
       passed |= (score > limits_[0][h] ? 1U : 0U) << i;
     }
     const int thread = thread_again(), row = first_row_of(thread) + 8 * h;
-    const survivor_lists& lists = a_.lists;
-    const std::uint32_t place = atomicAdd(to.found + row, __popc(passed));
-    const auto room = static_cast<std::uint32_t>(lists.room);
-    // Where a list runs over, it does not matter which survivors it lacks: its row is done again.
-    const std::uint32_t left = place < room ? room - place : 0;
-#pragma unroll 1
-    while (static_cast<std::uint32_t>(__popc(passed)) > left) passed &= passed - 1;
-    const auto [first_row, part] = to.of_group[thread / group_threads];
-    std::int64_t at = ((first_row + row) * lists.splits + part) * std::int64_t{lists.room} + place;
-    const float score = sums_of::score(best);
-#pragma unroll 1
-    for (; passed != 0; passed &= passed - 1, ++at) {
-      const int i = __ffs(static_cast<int>(passed)) - 1;
-      lists.positions.data[at] = tile * tile_rows + thread % 4 * 2 + i / 2 * 8 + i % 2;
-      lists.scores.data[at] = score;
-    }
+    const auto segment = [&] {
+      const auto [first_row, part] = to.of_group[thread / group_threads];
+      return (first_row + row) * a_.lists.splits + part;
+    };
+    append_survivors(a_.lists, to.found[row], segment, passed, tile * tile_rows + thread % 4 * 2,
+                     sums_of::score(best));
   }
 
   const filter_args& a_;

@@ -1,6 +1,7 @@
 #pragma once
 // Device code: from a group's sums of a tile to survivors, for filter_wgmma.cu.
 
+#include "search/knn/fused/append_survivors.cuh"
 #include "search/knn/fused/wgmma_block.cuh"
 
 namespace kselect::search::fused::hopper {
@@ -29,8 +30,9 @@ struct tile_survivors {
 
  private:
   // The scores of a row beyond the limit, by the signs of differences: a comparison and its bit
-  // take three instructions, a difference and a shift two. No NaN has a sign here. A score of 0 is
-  // beyond a limit of -0, which only admits more.
+  // take three instructions, a difference and a shift two. (With the verb `exceeds`, whose rule
+  // for NaN holds here, the compiler takes three again.) A score of 0 is beyond a limit of -0,
+  // which only admits more.
   __device__ __forceinline__ static std::uint32_t beyond(const sums_of_64& sums, int h,
                                                          float limit) {
     constexpr int chains = 4, each_chain = columns_of_thread / chains;
@@ -69,9 +71,8 @@ struct tile_survivors {
     return kept;
   }
 
-  // Appends the thread's scores of a row that are beyond the limit. Bit i of the mask is of column
-  // 8 (i / 2) + i % 2 after the thread's first. `best` stands for the score of each: to choose it
-  // among registers would take long, and few threads keep several at once (survivor_lists).
+  // Appends the thread's scores of a row that are beyond the limit. `best` stands for the score of
+  // each: to choose it among registers would take long, and few threads keep several at once.
   __device__ __forceinline__ void keep(const sums_of_64& sums, int h, float limit, float best,
                                        int row) const {
     std::uint32_t passed = beyond(sums, h, limit);
@@ -81,18 +82,9 @@ struct tile_survivors {
       passed = among(passed, row);
       if (passed == 0) return;
     }
-    const std::uint32_t place = atomicAdd(found + row, __popc(passed));
-    const survivor_lists& lists = a.lists;
-    const auto room = static_cast<std::uint32_t>(lists.room);
-    // Where a list runs over, it does not matter which survivors it lacks: its row is done again.
-    const std::uint32_t left = place < room ? room - place : 0;
-    while (static_cast<std::uint32_t>(__popc(passed)) > left) passed &= passed - 1;
-    std::int64_t at = ((first_row + row) * lists.splits + part) * std::int64_t{lists.room} + place;
-    for (; passed != 0; passed &= passed - 1, ++at) {
-      const int i = __ffs(static_cast<int>(passed)) - 1;
-      lists.positions.data[at] = first_position + i / 2 * 8 + i % 2;
-      lists.scores.data[at] = best;
-    }
+    append_survivors(
+        a.lists, found[row], [&] { return (first_row + row) * a.lists.splits + part; }, passed,
+        first_position, best);
   }
 };
 

@@ -2,6 +2,7 @@
 // make.
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <random>
 #include <tuple>
