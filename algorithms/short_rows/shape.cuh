@@ -12,7 +12,8 @@ namespace kselect::short_rows {
 
 using kernels::position;
 
-inline constexpr int longest = 512;  // rows
+// Rows: as many elements as the registers of the largest team hold.
+constexpr std::int64_t longest(dtype type) { return size_of(type) == 2 ? 1024 : 512; }
 inline constexpr int warps_of_block = 4;
 
 template <class T>

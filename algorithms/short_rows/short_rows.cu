@@ -26,7 +26,8 @@ call_plan narrow_plan(const problem& p) {
   if (p.n <= 64) return call_plan::of<&start<float16, narrow_kernel<2, 32, list>>>(p);
   if (p.n <= 128) return call_plan::of<&start<float16, narrow_kernel<2, 64, list>>>(p);
   if (p.n <= 256) return call_plan::of<&start<float16, narrow_kernel<4, 64, list>>>(p);
-  return call_plan::of<&start<float16, narrow_kernel<8, 64, list>>>(p);
+  if (p.n <= 512) return call_plan::of<&start<float16, narrow_kernel<8, 64, list>>>(p);
+  return call_plan::of<&start<float16, narrow_kernel<16, 64, list>>>(p);
 }
 
 template <int list>
@@ -40,13 +41,14 @@ call_plan wide_plan(const problem& p) {
 }
 
 call_plan plan(const problem& p, const device&) {
+  if (p.n > short_rows::longest(p.type)) return call_plan::refused("n > 512 of 32-bit elements");
   if (size_of(p.type) == 4) return p.k <= 8 ? wide_plan<8>(p) : wide_plan<16>(p);
   return p.k <= 4 ? narrow_plan<4>(p) : p.k <= 8 ? narrow_plan<8>(p) : narrow_plan<16>(p);
 }
 
 constexpr algorithm entry = [] {
   algorithm a = kernels::gpu_entry("short-rows", "few lanes a row", "kselect");
-  a.promises.limits.max_n = short_rows::longest;
+  a.promises.limits.max_n = short_rows::longest(dtype::float16);
   a.promises.limits.max_k = 16;
   a.dtypes = set_of(dtype::float32, dtype::float16, dtype::bfloat16, dtype::int32, dtype::uint32);
   a.plan = &plan;

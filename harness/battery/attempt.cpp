@@ -123,6 +123,16 @@ workload battery_attempt::limited(workload p) const {
   return p;
 }
 
+workload battery_attempt::shortened(workload p) {
+  const workload whole = p;
+  while (!check_support(entry(), p, place().description())) {
+    p.n /= 2;
+    p.k = std::min(p.k, p.n);
+    if (p.n == 0) return whole;  // refused for another reason
+  }
+  return p;
+}
+
 std::optional<workload> battery_attempt::fitted(workload p) {
   p = admitted(limited(p));
   if (check_support(entry(), p, place().description())) return p;

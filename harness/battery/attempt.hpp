@@ -33,7 +33,10 @@ class battery_attempt {
   workload admitted(workload p);
   // `p`, no larger than the entry's limits.
   workload limited(workload p) const;
-  // Both. Counts and leaves out what the algorithm does not take at all.
+  // `p`, with half of its n as often as the algorithm does not take it: an entry may take shorter
+  // rows of some types.
+  workload shortened(workload p);
+  // Both `admitted` and `limited`. Counts and leaves out what the algorithm does not take at all.
   std::optional<workload> fitted(workload p);
   // That problem, and the same with another type than the two of 32 and 64 bits that most entries
   // have, if one is declared; such types take turns.

@@ -155,7 +155,7 @@ void every_distribution(battery_attempt& a) {
         p.direction = wanted;
         if (!a.mine()) continue;
         for (const workload& admitted : a.admitted_and_narrow(p)) {
-          a.prove(admitted);
+          a.prove(a.shortened(admitted));
         }
       }
     }
