@@ -28,6 +28,17 @@ for program in battery gpu_tests tests; do
   [ -x "$build/tests/kselect_$program" ] || continue
   step "$program" "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="$filter"
 done
+# The fused search in its forms: vectors of bytes, rows of queries, a graph by half of the products.
+python3 - "$out" <<'vectors'
+import sys
+import numpy as np
+r = np.random.default_rng(1)
+np.save(f"{sys.argv[1]}/bytes.npy", r.integers(0, 256, (6000, 300)).astype(np.uint8))
+np.save(f"{sys.argv[1]}/corpus.npy", r.standard_normal((20000, 128), dtype=np.float32))
+np.save(f"{sys.argv[1]}/queries.npy", r.standard_normal((700, 128), dtype=np.float32))
+vectors
+searches=("$out/bytes.npy --self --k 10" "$out/corpus.npy $out/queries.npy --k 100"
+  "$out/corpus.npy --self --k 10 --half-product")
 small='*EveryDeclaredTypePayloadAndLayout*on_cuda*:*MisalignedInputAndPitch*on_cuda*:*verbs_cuda*'
 small+=':-*a_launch_that_fails*'  # the sanitizer rightly reports this launch as an error
 for tool in memcheck racecheck synccheck initcheck; do
@@ -35,6 +46,11 @@ for tool in memcheck racecheck synccheck initcheck; do
   for program in battery gpu_tests; do
     step "$tool-$program" compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
+  done
+  for i in "${!searches[@]}"; do
+    read -ra search <<<"${searches[i]}"
+    step "$tool-knn-$i" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+      "$build/kselect" knn "${search[@]}" --executor cuda --indices "$out/neighbours.npy"
   done
 done
 # A cell that crashes must not cost other cells, and its record must name the error.

@@ -45,7 +45,8 @@ bool kth_of_short_rows(const problem& p, const device& where) {
 // A warp to itself costs a row more than its elements do. A lane of a team has more elements, so
 // one row takes longer: it pays if there are rows for all teams.
 bool many_short_rows(const problem& p, const device& where) {
-  return p.n <= 512 && p.q >= 64 * where.multiprocessors;  // what short-rows takes, and many
+  const std::int64_t longest = size_of(p.type) == 2 ? 1024 : 512;  // that short-rows takes
+  return p.n <= longest && p.q >= 64 * where.multiprocessors;
 }
 
 constexpr std::array rules = {

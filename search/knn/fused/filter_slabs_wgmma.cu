@@ -69,7 +69,7 @@ struct slab_kernel {
     const buffers memory(simt.dynamic_shared(), a);
     const int thread = simt.thread(), group = thread / group_threads;
     if (thread < tile_rows) shared.counters.found[thread] = 0;
-    if (thread == 0) hopper::init_stages(memory, consumers * (group_threads / 32));
+    if (thread == 0) hopper::init_stages(memory, consumers * group_threads);
     __syncthreads();
     if (group == consumers) {
       hopper::leave_registers<registers_of_producer>();
@@ -160,7 +160,6 @@ struct slab_kernel {
   __device__ __forceinline__ static void products(sums& of_step, const buffers& memory,
                                                   position& at, const args& a, storage& shared,
                                                   int group, int thread, int i) {
-    const bool arrives = thread % 32 == 0;
     hopper::wait(memory.full(at.stage), at.parity);
     start(of_step, memory.starts(at.stage), shared, group, thread, i);
     multiply(of_step, memory, at.stage, group);
@@ -170,11 +169,11 @@ struct slab_kernel {
       hopper::wait(memory.full(at.stage), at.parity);
       multiply(of_step, memory, at.stage, group);
       hopper::wait_earlier_products();
-      if (arrives) hopper::arrive(memory.empty(before));
+      hopper::arrive(memory.empty(before));
     }
     hopper::wait_products();
     hopper::hold_all(of_step);
-    if (arrives) hopper::arrive(memory.empty(at.stage));
+    hopper::arrive(memory.empty(at.stage));
   }
 
   // Of a piece. The counters begin again.

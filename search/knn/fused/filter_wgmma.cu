@@ -76,7 +76,7 @@ struct wgmma_kernel {
     } else {
       if (thread < block_rows) shared.found[thread] = 0;
     }
-    if (thread == 0) hopper::init_stages(memory, first.active * (group_threads / 32));
+    if (thread == 0) hopper::init_stages(memory, first.active * group_threads);
     __syncthreads();
     if (group == consumers) {
       hopper::leave_registers<registers_of_producer>();
@@ -222,9 +222,8 @@ struct wgmma_kernel {
                                           first_column,
                                           memory.limits(stage) + of.lane() % 4 * 8};
       pairs.emit(sums, q.limits, tile - query_tile);
-      __syncwarp();  // all lanes have read the limits
     }
-    if (of.lane() == 0) hopper::arrive(memory.empty(stage));
+    hopper::arrive(memory.empty(stage));
     if constexpr (wanted == output::maxima) {
       raise(sums, q);
       if ((i + 1) % a.group == 0 || i + 1 == own.tiles) {

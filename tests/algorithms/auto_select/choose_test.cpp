@@ -48,6 +48,9 @@ TEST(choose, takes_few_lanes_for_each_of_many_short_rows) {
   EXPECT_EQ(chosen(shaped(512, 1 << 20, 16)), "short-rows");
   EXPECT_EQ(chosen(shaped(513, 1 << 20, 8)), "bms-warp");
   EXPECT_EQ(chosen(shaped(512, 1 << 20, 17)), "bms-warp");
+  problem narrow = shaped(1024, 1 << 20, 8);
+  narrow.type = dtype::bfloat16;
+  EXPECT_EQ(chosen(narrow), "short-rows");
   EXPECT_NE(chosen(shaped(64, 1000, 8)), "short-rows") << "too few rows for the teams";
   EXPECT_TRUE(rank_members(shaped(64, 1 << 20, 8), large_gpu()).empty()) << "a rule chooses";
   problem p = shaped(64, 1 << 20, 8);
