@@ -129,6 +129,7 @@ struct filter_kernel {
       } else {
         if (simt_.thread() < tile_rows) shared_.found[simt_.thread()] = 0;
       }
+      if constexpr (!compares) zero_counters(simt_, a_);
       if constexpr (queries_stay) {
         const std::int64_t from = std::int64_t{query_tile_} * a_.slabs * slab_vectors;
         for (int i = simt_.thread(); i < a_.slabs * slab_vectors; i += max_threads) {

@@ -43,7 +43,16 @@ struct filter_args {
   int share = 0, shares = 1;
   // Of the bodies by wgmma: the pieces of the work in all. Blocks take them in turns.
   int pieces = 0;
+  // Of a pass for a first threshold: counters that it zeroes for later kernels. No data: none.
+  global<std::uint32_t> zeroed;
 };
+
+// The first block's threads zero the counters. They are few: a kernel of its own would take longer
+// to start.
+template <class Simt>
+KSELECT_HD void zero_counters(Simt& simt, const filter_args& a) {
+  if (simt.block() == 0 && simt.thread() < a.zeroed.size) simt.store(a.zeroed, simt.thread(), 0);
+}
 
 // Sums of products as the filter compares them. Integers, which bytes have, are exact, and below
 // 2^28 in magnitude: 4096 products of up to 2^14, and less than that for the start. What is left

@@ -70,6 +70,7 @@ struct slab_kernel {
     const int thread = simt.thread(), group = thread / group_threads;
     if (thread < tile_rows) shared.counters.found[thread] = 0;
     if (thread == 0) hopper::init_stages(memory, consumers * group_threads);
+    if constexpr (of_maxima) zero_counters(simt, a);
     __syncthreads();
     if (group == consumers) {
       hopper::leave_registers<registers_of_producer>();

@@ -77,6 +77,7 @@ struct wgmma_kernel {
       if (thread < block_rows) shared.found[thread] = 0;
     }
     if (thread == 0) hopper::init_stages(memory, first.active * group_threads);
+    if constexpr (!compares) zero_counters(simt, a);
     __syncthreads();
     if (group == consumers) {
       hopper::leave_registers<registers_of_producer>();

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/bin_counts.cuh"
 #include "search/knn/fused/admitted.cuh"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/filter_pass.hpp"
@@ -130,8 +129,8 @@ class fused_search::work {
 
   // `begins`: nothing is unproven yet.
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
+    if (batch.is_lent()) return;  // rounded already
     const auto counts = view<std::uint32_t>(batch.counts);
-    if (batch.is_lent()) return start<kernels::clear_kernel>(place_, 1, {counts, {}}, 32);
     const auto by = [&]<class Kernel>(Kernel) {
       start<Kernel>(place_, tiles_of(rows) * (tile_rows / Kernel::few_rows),
                     {rounded_from_,
@@ -228,8 +227,9 @@ class fused_search::work {
     const survivor_lists second = memory_.second->lists();
     clock_(stage::round, [&] { round(batch, queries, rows, begins); });
     clock_(stage::threshold, [&] {
-      rank_matrix(products_of(batch, queries, rows), queries, rows,
-                  view<float>(batch.thresholds).data);
+      filter_args args = products_of(batch, queries, rows);
+      if (batch.is_lent()) args.zeroed = view<std::uint32_t>(batch.counts);
+      rank_matrix(args, queries, rows, view<float>(batch.thresholds).data);
       if (known_.data != nullptr) raise_to_known(batch, queries, rows);
       if (!memory_.first) return;
       pass(batch, queries, rows, plan_.first, first);
