@@ -3,9 +3,9 @@
     python -m plots.readme [--check]
 
 Writes README.md anew between the lines `<!-- table: begin -->` and `<!-- table: end -->`; with --check it changes
-nothing and ends with 1 if the file would change. The runs results/MACHINE/goal_largest_rivals and goal_rivals
-(scripts/rivals.sh), if there are any, give the figure, which is written to docs/figures, and the rows of the
-libraries in them. A library's row is of the run with the most problems of rivals, the newest of several.
+nothing and ends with 1 if the file would change. Runs of rivals (scripts/rivals.sh), results/MACHINE/NAME with a NAME of
+RUNS, give the figure, which is written to docs/figures, and the rows of the libraries in them. A library's row is of the
+first of RUNS that has it: that on the card of CARD if there is one, else that with most problems, the newest of several.
 """
 
 import argparse
@@ -33,8 +33,15 @@ FIGURE = """\
 rate measured in the same run, divided by the time of the selection. Rows are uniform, n·Q = 2^27. Drawn from
 [goal_many_rows](results/nvidia-h200/goal_many_rows).*
 """
+RUNS = ("goal_rivals", "serving_rivals", "goal_largest_rivals")
+CARD = "NVIDIA H200"
+# Runs in which all libraries together have a row, too, on each card.
+TOGETHER = {
+    "goal_rivals": "the fastest other library of each problem",
+    "serving_rivals": "the same at servers' shapes",
+}
 # Algorithms of a run of rivals, as rows and lines are called; in this order. CuPy's argpartition, which sorts whole rows,
-# is in the records alone.
+# is in the records alone. Globs stand for several.
 TITLES = {
     "auto": "auto (kselect)",
     "raft": "RAFT's `select_k`, its own choice",
@@ -44,6 +51,7 @@ TITLES = {
     "quack-topk": "QuACK's `topk`, where it takes the problem",
     "flaggems-topk": "FlagGems' `topk` (Triton)",
     "triton-kernels-topk": "Triton's kernels' `topk`, where it takes the problem",
+    "cub-*": "CUB's `DeviceTopK` and batched top-k, where they take the problem",
     "torch-topk": "`torch.topk`",
     "radix-select": "batched radix select",
 }
@@ -98,9 +106,10 @@ def row(rival: Rival, results: Path) -> str:
 
 
 def runs_of_rivals(results: Path) -> list[str]:
-    """Return the runs of rivals by their paths below results/: those with most problems first, then the newest."""
-    metas = [meta for name in ("goal_largest_rivals", "goal_rivals") for meta in results.glob(f"*/{name}/meta.json")]
-    folders = sorted((meta.parent for meta in metas), key=_breadth, reverse=True)
+    """Return the runs of rivals by their paths below results/, in the order that the module's docstring gives."""
+    folders = [meta.parent for name in RUNS for meta in results.glob(f"*/{name}/meta.json")]
+    folders.sort(key=_breadth, reverse=True)
+    folders.sort(key=lambda f: (RUNS.index(f.name), load(f).run.gpu != CARD))
     return [f"{folder.parent.name}/{folder.name}" for folder in folders]
 
 
@@ -111,15 +120,23 @@ def _breadth(folder: Path) -> tuple[int, str]:
     return len(timed), run.run.started
 
 
+def _timed(run: Path) -> list[str]:
+    """Return the keys of TITLES whose algorithms have times in a run."""
+    timed = {r.algorithm for r in load(run).records if r.time}
+    return [name for name in TITLES if fnmatch.filter(timed, name)]
+
+
 def rows_of(runs: Sequence[str], results: Path) -> list[Rival]:
-    """Return a row for each library of these runs, of the first run that has it."""
+    """Return a row for each library of these runs, of the first run that has it; first those of all libraries together."""
     found: dict[str, Rival] = {}
+    together = []
     for run in runs:
-        timed = {r.algorithm for r in load(results / run).records if r.time}
-        for name, title in TITLES.items():
-            if name in timed and name != "auto":
-                found.setdefault(name, Rival(title, [name], run, "auto"))
-    return [found[name] for name in TITLES if name in found]
+        others = [name for name in _timed(results / run) if name != "auto"]
+        for name in others:
+            found.setdefault(name, Rival(TITLES[name], [name], run, "auto"))
+        if title := TOGETHER.get(run.split("/")[1]):
+            together.append(Rival(title, [name for name in others if name != "radix-select"], run, "auto"))
+    return together + [found[name] for name in TITLES if name in found]
 
 
 def table(results: Path = ROOT / "results") -> str:

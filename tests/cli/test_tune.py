@@ -13,13 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 H200 = ROOT / "results/nvidia-h200"
 GOAL = [H200 / "goal_shapes", H200 / "goal_many_rows"]
 # What the program's own table was learned from, in that order.
-SOURCES = [
-    H200 / "tune",
-    H200 / "tune_types",
-    H200 / "goal_many_rows",
-    H200 / "goal_shapes",
-    H200 / "goal_types",
-]
+TUNES = ("tune", "tune_types", "tune_wide_blocks", "tune_types_wide_blocks", "goal_types_rivals")
+SOURCES = [H200 / run for run in (*TUNES, "goal_many_rows", "goal_shapes")]
 
 CPU_GOAL = ROOT / "results/cpu-epyc-2core/cpu_goal"
 TUNE = ROOT / "configs/tune.json"
@@ -38,7 +33,7 @@ def learned(binary, tmp_path_factory):
 def test_the_h100s_table_is_of_its_own_records(kselect, binary, tmp_path):
     if sanitized(binary):
         pytest.skip("takes half a minute; the H200's table is learned by the same code")
-    runs = [ROOT / "results/nvidia-h100" / run for run in ("tune", "tune_types")]
+    runs = [ROOT / "results/nvidia-h100" / run for run in TUNES]
     out = tmp_path / "table.json"
     kselect("tune", "--from", *runs, "--out", out)
     table = json.loads(out.read_text())
