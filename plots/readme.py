@@ -34,6 +34,7 @@ rate measured in the same run, divided by the time of the selection. Rows are un
 [goal_many_rows](results/nvidia-h200/goal_many_rows).*
 """
 RUNS = ("goal_rivals", "serving_rivals", "goal_largest_rivals")
+EARLIER = "goal_largest_rivals"  # of an earlier `auto`
 CARD = "NVIDIA H200"
 # Runs in which all libraries together have a row, too, on each card.
 TOGETHER = {
@@ -53,7 +54,7 @@ TITLES = {
     "triton-kernels-topk": "Triton's kernels' `topk`, where it takes the problem",
     "cub-*": "CUB's `DeviceTopK` and batched top-k, where they take the problem",
     "torch-topk": "`torch.topk`",
-    "radix-select": "batched radix select",
+    "radix-select": "batched radix select, our baseline",
 }
 
 
@@ -71,7 +72,7 @@ GPU, CPU = "nvidia-h200-x2/goal_libraries", "cpu-epyc-2core/cpu_goal"
 RIVALS = (
     Rival("the fastest of RAFT's eight `select_k`", ["raft/*"], GPU, "auto"),
     Rival("CUB's `DeviceTopK` and batched top-k, where they take the problem", ["cub-*"], GPU, "auto"),
-    Rival("batched radix select", ["radix-select"], GPU, "auto"),
+    Rival(TITLES["radix-select"], ["radix-select"], GPU, "auto"),
     Rival("Intel's x86-simd-sort", ["cpu/x86_simd_sort"], CPU, "one-pass"),
     Rival("Highway's VQSelect", ["cpu/vqselect"], CPU, "one-pass"),
     Rival("FAISS's heap", ["cpu/faiss_heap"], CPU, "one-pass"),
@@ -133,7 +134,8 @@ def rows_of(runs: Sequence[str], results: Path) -> list[Rival]:
     for run in runs:
         others = [name for name in _timed(results / run) if name != "auto"]
         for name in others:
-            found.setdefault(name, Rival(TITLES[name], [name], run, "auto"))
+            title = TITLES[name] + (", beside an earlier `auto`" if run.endswith(EARLIER) else "")
+            found.setdefault(name, Rival(title, [name], run, "auto"))
         if title := TOGETHER.get(run.split("/")[1]):
             together.append(Rival(title, [name for name in others if name != "radix-select"], run, "auto"))
     return together + [found[name] for name in TITLES if name in found]

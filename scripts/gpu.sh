@@ -28,19 +28,19 @@ for program in battery gpu_tests tests; do
   [ -x "$build/tests/kselect_$program" ] || continue
   step "$program" "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="$filter"
 done
-# The fused search in its forms: vectors of bytes, rows of queries, a graph by half of the products.
-python3 - "$out" <<'vectors'
-import sys
-import numpy as np
+# The fused search in its forms: vectors of bytes, rows of queries, a graph by the whole product and by half. Run in $out.
+vectors='import numpy as np
 r = np.random.default_rng(1)
-np.save(f"{sys.argv[1]}/bytes.npy", r.integers(0, 256, (6000, 300)).astype(np.uint8))
-np.save(f"{sys.argv[1]}/corpus.npy", r.standard_normal((20000, 128), dtype=np.float32))
-np.save(f"{sys.argv[1]}/queries.npy", r.standard_normal((700, 128), dtype=np.float32))
-vectors
-searches=("$out/bytes.npy --self --k 10" "$out/corpus.npy $out/queries.npy --k 100"
-  "$out/corpus.npy --self --k 10 --half-product")
+np.save("bytes.npy", r.integers(0, 256, (6000, 300)).astype(np.uint8))
+np.save("corpus.npy", r.standard_normal((20000, 128), dtype=np.float32))
+np.save("queries.npy", r.standard_normal((700, 128), dtype=np.float32))'
+searches=("bytes.npy --self --k 10" "corpus.npy queries.npy --k 100" "corpus.npy --self --k 10 --whole-product"
+  "corpus.npy --self --k 10 --half-product")
+search='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" knn $4 --executor cuda --indices neighbours.npy \
+  2>&1 | tee search.log && ! grep "was not used" search.log'
 small='*EveryDeclaredTypePayloadAndLayout*on_cuda*:*MisalignedInputAndPitch*on_cuda*:*verbs_cuda*'
 small+=':-*a_launch_that_fails*'  # the sanitizer rightly reports this launch as an error
+[ -n "${KSELECT_SKIP_SANITIZER:-}" ] || step vectors bash -c 'cd "$1" && python3 -c "$2"' vectors "$out" "$vectors"
 for tool in memcheck racecheck synccheck initcheck; do
   [ -n "${KSELECT_SKIP_SANITIZER:-}" ] && break
   for program in battery gpu_tests; do
@@ -48,9 +48,7 @@ for tool in memcheck racecheck synccheck initcheck; do
       "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
   done
   for i in "${!searches[@]}"; do
-    read -ra search <<<"${searches[i]}"
-    step "$tool-knn-$i" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-      "$build/kselect" knn "${search[@]}" --executor cuda --indices "$out/neighbours.npy"
+    step "$tool-knn-$i" bash -o pipefail -c "$search" search "$out" "$tool" "$(realpath "$build")/kselect" "${searches[i]}"
   done
 done
 # A cell that crashes must not cost other cells, and its record must name the error.

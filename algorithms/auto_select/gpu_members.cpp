@@ -45,7 +45,7 @@ bool kth_of_short_rows(const problem& p, const device& where) {
 // A warp to itself costs a row more than its elements do. A lane of a team has more elements, so
 // one row takes longer: it pays if there are rows for all teams.
 bool many_short_rows(const problem& p, const device& where) {
-  const std::int64_t longest = size_of(p.type) == 2 ? 1024 : 512;  // that short-rows takes
+  const std::int64_t longest = size_of(p.type) == 2 ? 1024 : 512;  // what short-rows takes
   return p.n <= longest && p.q >= 64 * where.multiprocessors;
 }
 

@@ -126,15 +126,14 @@ workload battery_attempt::limited(workload p) const {
 workload battery_attempt::shortened(workload p) {
   const workload whole = p;
   while (!check_support(entry(), p, place().description())) {
+    if (p.n / 2 < p.k) return whole;
     p.n /= 2;
-    p.k = std::min(p.k, p.n);
-    if (p.n == 0) return whole;  // refused for another reason
   }
   return p;
 }
 
 std::optional<workload> battery_attempt::fitted(workload p) {
-  p = admitted(limited(p));
+  p = shortened(admitted(limited(p)));
   if (check_support(entry(), p, place().description())) return p;
   ++result.beyond_limits;
   return std::nullopt;
@@ -182,6 +181,7 @@ std::vector<workload> battery_attempt::variants(const workload& p) {
             if (taken_as_word(type.value) && !has_turn(by_turns, type.value, combination++)) {
               continue;
             }
+            variant = shortened(variant);
             if (check_support(entry(), variant, place().description())) all.push_back(variant);
           }
         }

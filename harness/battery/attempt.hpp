@@ -33,8 +33,8 @@ class battery_attempt {
   workload admitted(workload p);
   // `p`, no larger than the entry's limits.
   workload limited(workload p) const;
-  // `p`, with half of its n as often as the algorithm does not take it: an entry may take shorter
-  // rows of some types.
+  // Halves n of `p` until the algorithm takes it: an entry may take shorter rows of some types. k
+  // stays; where n would fall below k, returns `p`.
   workload shortened(workload p);
   // Both `admitted` and `limited`. Counts and leaves out what the algorithm does not take at all.
   std::optional<workload> fitted(workload p);

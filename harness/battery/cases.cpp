@@ -180,6 +180,7 @@ void every_declared_type_payload_and_layout(battery_attempt& a) {
 void misaligned_input_and_pitch(battery_attempt& a) {
   const std::int64_t n = a.on(executor_kind::fiber) ? 131 : 1031;
   for (workload p : a.admitted_and_narrow(a.limited(sized(n, 5, 17)))) {
+    p = a.shortened(p);
     const std::int64_t dense = p.effective_pitch();
     const auto shifts = std::max<std::int64_t>(4, 16 / static_cast<std::int64_t>(size_of(p.type)));
     for (std::int64_t shift = 0; shift < shifts; ++shift) {

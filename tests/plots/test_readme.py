@@ -53,6 +53,25 @@ def results(tmp_path):
     return tmp_path
 
 
+def test_both_cards_have_a_row_of_all_libraries_and_the_larger_has_each_library(results):
+    lines = (results / "nvidia-h100" / "goal_largest_rivals" / "runs.jsonl").read_text().splitlines()
+    measured = [json.loads(line) for line in lines]
+    cub = [r | {"key": "c" + r["key"][1:], "algorithm": r["algorithm"] | {"name": "cub-topk"},
+                "time": r["time"] | {"median": r["time"]["median"] / 2, "ci95": [x / 2 for x in r["time"]["ci95"]]}}
+           for r in measured if r["algorithm"]["name"] == "torch-topk"]  # fmt: skip
+    meta = json.loads((results / "nvidia-h100" / "goal_largest_rivals" / "meta.json").read_text())
+    for machine, gpu in (("nvidia-h100", "NVIDIA H100 80GB HBM3"), ("nvidia-h200", readme.CARD)):
+        on = {"run": "goal_rivals", "gpu": [meta["gpu"][0] | {"name": gpu}]}
+        write_run(results / machine / "goal_rivals", measured + cub, **meta | on)
+    rows = [line.split("|") for line in readme.table(results).splitlines()]
+    of = {(row[1].strip(), row[2].strip()): float(row[4]) for row in rows[2:] if len(row) > 5}
+    together = readme.TOGETHER["goal_rivals"]
+    ours = readme.TITLES["cub-*"]
+    assert of[together, readme.CARD] == of[together, "NVIDIA H100 80GB HBM3"] == of[ours, readme.CARD]
+    assert (ours, "NVIDIA H100 80GB HBM3") not in of
+    assert of[readme.TITLES["torch-topk"], readme.CARD] == pytest.approx(2 * of[ours, readme.CARD], abs=0.15)
+
+
 def test_a_run_of_rivals_gives_rows_and_the_figure(results):
     run = results / "nvidia-h100"
     aside = shutil.move(run, results.parent / f"{results.name}-aside")
@@ -61,13 +80,13 @@ def test_a_run_of_rivals_gives_rows_and_the_figure(results):
     text = readme.renewed(TEXT, results)
     record = "[goal_largest_rivals](results/nvidia-h100/goal_largest_rivals)"
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    of_radix = next(row for row in older.splitlines() if row.startswith("| batched radix select |"))
-    of_torch = of_radix.replace("batched radix select", "`torch.topk`")
-    assert [row for row in rows if row.startswith("| `torch.topk` |")] == [
+    of_radix = next(row for row in older.splitlines() if row.startswith("| batched radix select, our baseline |"))
+    of_torch = of_radix.replace("batched radix select, our baseline", "`torch.topk`, beside an earlier `auto`")
+    assert [row for row in rows if row.startswith("| `torch.topk`")] == [
         of_torch.replace("[goal_libraries](results/nvidia-h200-x2/goal_libraries)", record)
     ]
     assert sum("radix select" in row for row in rows) == 1 and sum("CUB's" in row for row in rows) == 1
-    assert "![Share of the read ceiling over n: auto beside batched radix select, torch.topk](docs/figures/" in text
+    assert "![Share of the read ceiling over n: auto beside batched radix select, our baseline, torch.topk](docs/figures/" in text
     assert "goal_many_rows" not in text.partition(readme.END)[0] and record in text
     assert readme.renewed(text, results) == text
     assert readme.renewed(text) == readme.renewed(TEXT)  # without the run it is as before

@@ -47,8 +47,8 @@ struct filter_args {
   global<std::uint32_t> zeroed;
 };
 
-// The first block's threads zero the counters. They are few: a kernel of its own would take longer
-// to start.
+// The first block's threads zero the counters. To start a kernel for so few takes longer than to
+// zero them.
 template <class Simt>
 KSELECT_HD void zero_counters(Simt& simt, const filter_args& a) {
   if (simt.block() == 0 && simt.thread() < a.zeroed.size) simt.store(a.zeroed, simt.thread(), 0);

@@ -129,7 +129,6 @@ class fused_search::work {
 
   // `begins`: nothing is unproven yet.
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
-    if (batch.is_lent()) return;  // rounded already
     const auto counts = view<std::uint32_t>(batch.counts);
     const auto by = [&]<class Kernel>(Kernel) {
       start<Kernel>(place_, tiles_of(rows) * (tile_rows / Kernel::few_rows),
@@ -225,7 +224,8 @@ class fused_search::work {
     const batch_memory& batch = *memory_.batch;
     const survivor_lists first = memory_.first ? memory_.first->lists() : survivor_lists{};
     const survivor_lists second = memory_.second->lists();
-    clock_(stage::round, [&] { round(batch, queries, rows, begins); });
+    // A graph's vectors are rounded already. Marks of an empty stage would take time, too.
+    if (!batch.is_lent()) clock_(stage::round, [&] { round(batch, queries, rows, begins); });
     clock_(stage::threshold, [&] {
       filter_args args = products_of(batch, queries, rows);
       if (batch.is_lent()) args.zeroed = view<std::uint32_t>(batch.counts);

@@ -36,8 +36,7 @@ struct ring {
 };
 
 // Makes the barriers of all stages ready. One thread of a block calls it, and a barrier of the
-// block follows. `readers` threads arrive at a stage's empty barrier, one
-// thread at its full one.
+// block follows. `readers` threads arrive at a stage's empty barrier, one thread at its full one.
 template <class Ring>
 __device__ void init_stages(const Ring& memory, std::uint32_t readers) {
   for (int s = 0; s < Ring::stages; ++s) {

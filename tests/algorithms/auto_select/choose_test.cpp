@@ -51,6 +51,14 @@ TEST(choose, takes_few_lanes_for_each_of_many_short_rows) {
   problem narrow = shaped(1024, 1 << 20, 8);
   narrow.type = dtype::bfloat16;
   EXPECT_EQ(chosen(narrow), "short-rows");
+  narrow.n = 1025;
+  EXPECT_NE(chosen(narrow), "short-rows");
+  narrow.n = 1024;
+  narrow.q = 1000;
+  EXPECT_NE(chosen(narrow), "short-rows") << "too few rows for the teams";
+  problem wide = shaped(513, 1 << 20, 8);
+  wide.type = dtype::int32;
+  EXPECT_EQ(chosen(wide), "bms-warp");
   EXPECT_NE(chosen(shaped(64, 1000, 8)), "short-rows") << "too few rows for the teams";
   EXPECT_TRUE(rank_members(shaped(64, 1 << 20, 8), large_gpu()).empty()) << "a rule chooses";
   problem p = shaped(64, 1 << 20, 8);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ namespace kselect::search::fused {
 namespace {
 
 struct question {
-  std::vector<float> base, query;
+  std::vector<float> base, query;  // no query: of a graph
   std::int64_t n, q, dimension, k;
   runtime::metric metric = runtime::metric::sqeuclidean;
   simt::product factors = simt::product::float16;
@@ -56,12 +57,13 @@ void download(backend& place, const device_buffer& from, std::int64_t count, std
   place.to_host(std::as_writable_bytes(std::span(to)), from.data());
 }
 
-answer search_on(executor_kind kind, const question& q, product_body body = product_body::fastest) {
+answer search_on(executor_kind kind, const question& q, product_body body = product_body::fastest,
+                 int calls = 1) {
   const auto place = runtime::open_backend(kind, 2);
   const device_buffer base = make<float>(*place, q.n * q.dimension);
   const device_buffer query = make<float>(*place, q.q * q.dimension);
   place->to_device(base.data(), std::as_bytes(std::span(q.base)));
-  place->to_device(query.data(), std::as_bytes(std::span(q.query)));
+  if (!q.query.empty()) place->to_device(query.data(), std::as_bytes(std::span(q.query)));
   const device_buffer indices = make<std::int64_t>(*place, q.q * q.k);
   const device_buffer distances = make<float>(*place, q.q * q.k);
   const device_buffer exact = make<double>(*place, q.q * q.k);
@@ -70,13 +72,15 @@ answer search_on(executor_kind kind, const question& q, product_body body = prod
   corpus.prepare(clock);
   fused_search search(*place, corpus, q.q, q.k, false, body);
   answer found;
-  found.report = search.run(view<float>(query).data, q.q, 0,
-                            {.indices = view<std::int64_t>(indices),
-                             .distances = view<float>(distances),
-                             .exact = view<double>(exact),
-                             .k = q.k,
-                             .root = false},
-                            clock);
+  for (int call = 0; call < calls; ++call) {
+    found.report = search.run(view<float>(q.query.empty() ? base : query).data, q.q, 0,
+                              {.indices = view<std::int64_t>(indices),
+                               .distances = view<float>(distances),
+                               .exact = view<double>(exact),
+                               .k = q.k,
+                               .root = false},
+                              clock);
+  }
   download(*place, indices, q.q * q.k, found.indices);
   download(*place, distances, q.q * q.k, found.distances);
   download(*place, exact, q.q * q.k, found.exact);
@@ -154,6 +158,21 @@ TEST_F(fused_search_cuda, multiplies_bfloat16) {
     question q = asked(4500, 140, dimension, 10, runtime::metric::sqeuclidean, false);
     q.factors = simt::product::bfloat16;
     expect_same(q);
+  }
+}
+// The kernel of its first threshold zeroes the counters, by scores (4500 vectors) and by maxima.
+TEST_F(fused_search_cuda, counts_the_survivors_of_a_graph_anew) {
+  for (const auto& [n, dimension] : {std::pair{4500, 64}, {9000, 64}, {9000, 200}}) {
+    for (const product_body body : all_bodies()) {
+      SCOPED_TRACE(testing::Message() << n << " " << dimension << " " << static_cast<int>(body));
+      question q = asked(n, n, dimension, 10, runtime::metric::sqeuclidean, false);
+      q.query.clear();
+      const answer once = search_on(executor_kind::cuda, q, body);
+      const answer twice = search_on(executor_kind::cuda, q, body, 2);
+      EXPECT_EQ(twice.report.survivors, once.report.survivors);
+      EXPECT_EQ(twice.report.again, once.report.again);
+      EXPECT_EQ(twice.indices, once.indices);
+    }
   }
 }
 TEST_F(fused_search_cuda, ends_right_without_products) {

@@ -98,7 +98,9 @@ TEST(fused_search, takes_the_corpus_as_its_queries) {
   whole.factors = simt::product::int8;
   whole.lends = true;
   whole.step = 300;
-  expect_exhaustive(whole);
+  const answer once = expect_exhaustive(whole), twice = search(whole, 2);
+  EXPECT_EQ(twice.report.survivors, once.report.survivors) << "counters begin at 0 each time";
+  EXPECT_EQ(twice.indices, once.indices);
 }
 
 TEST(fused_search, multiplies_bytes_in_integers) {
