@@ -284,8 +284,10 @@ class generator {
   }
 
   // A bijection of [0, n), one per row: a four-round Feistel network on the smallest even number of
-  // bits that holds n - 1. It repeats until the result is below n, at most four times on average.
+  // bits that holds n - 1. It repeats until the result is below n, at most four times on average. A
+  // place beyond n, which a block may have, could repeat for ever; it stays as it is.
   KSELECT_HD std::int64_t permuted(std::int64_t row, std::int64_t column) const {
+    if (column >= n_) return column;
     int half = 1;
     while ((n_ - 1) >> (2 * half) != 0) ++half;
     const std::uint64_t mask = (std::uint64_t{1} << half) - 1;

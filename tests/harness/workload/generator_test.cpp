@@ -178,6 +178,18 @@ TEST(Generator, TiesStraddleTheKthPlace) {
   }
 }
 
+// Rows that end within a block of random numbers: no rank is looked for beyond the end.
+TEST(Generator, TiesOfAnyNumberOfElements) {
+  for (std::int64_t n = 1; n <= 20; ++n) {
+    workload p = make_problem("kth_ties(5)", n, 64);
+    p.k = 1;
+    const auto rows = generate(p);
+    for (std::int64_t r = 0; r < p.q; ++r) {
+      EXPECT_EQ(std::ranges::count(row(rows, p, r), 0.5F), std::min<std::int64_t>(n, 6)) << n;
+    }
+  }
+}
+
 TEST(Generator, SpecialFractionsAreAsAsked) {
   const auto count = [](const char* text, auto is_special) {
     const auto rows = generate(make_problem(text, 20000, 1));
