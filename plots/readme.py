@@ -71,7 +71,7 @@ class Rival:
 GPU, CPU = "nvidia-h200-x2/goal_libraries", "cpu-epyc-2core/cpu_goal"
 RIVALS = (
     Rival("the fastest of RAFT's eight `select_k`", ["raft/*"], GPU, "auto"),
-    Rival("CUB's `DeviceTopK` and batched top-k, where they take the problem", ["cub-*"], GPU, "auto"),
+    Rival(TITLES["cub-*"], ["cub-*"], GPU, "auto"),
     Rival(TITLES["radix-select"], ["radix-select"], GPU, "auto"),
     Rival("Intel's x86-simd-sort", ["cpu/x86_simd_sort"], CPU, "one-pass"),
     Rival("Highway's VQSelect", ["cpu/vqselect"], CPU, "one-pass"),

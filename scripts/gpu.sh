@@ -28,7 +28,9 @@ for program in battery gpu_tests tests; do
   [ -x "$build/tests/kselect_$program" ] || continue
   step "$program" "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="$filter"
 done
-# The fused search in its forms: vectors of bytes, rows of queries, a graph by the whole product and by half. Run in $out.
+small='*EveryDeclaredTypePayloadAndLayout*on_cuda*:*MisalignedInputAndPitch*on_cuda*:*verbs_cuda*'
+small+=':-*a_launch_that_fails*'  # the sanitizer rightly reports this launch as an error
+# The fused search in its forms: vectors of bytes, rows of queries, a graph by the whole product and by half.
 vectors='import numpy as np
 r = np.random.default_rng(1)
 np.save("bytes.npy", r.integers(0, 256, (6000, 300)).astype(np.uint8))
@@ -38,22 +40,21 @@ searches=("bytes.npy --self --k 10" "corpus.npy queries.npy --k 100" "corpus.npy
   "corpus.npy --self --k 10 --half-product")
 search='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" knn $4 --executor cuda --indices neighbours.npy \
   2>&1 | tee search.log && ! grep "was not used" search.log'
-small='*EveryDeclaredTypePayloadAndLayout*on_cuda*:*MisalignedInputAndPitch*on_cuda*:*verbs_cuda*'
-small+=':-*a_launch_that_fails*'  # the sanitizer rightly reports this launch as an error
-[ -n "${KSELECT_SKIP_SANITIZER:-}" ] || step vectors bash -c 'cd "$1" && python3 -c "$2"' vectors "$out" "$vectors"
-for tool in memcheck racecheck synccheck initcheck; do
-  [ -n "${KSELECT_SKIP_SANITIZER:-}" ] && break
-  for program in battery gpu_tests; do
-    step "$tool-$program" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-      "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
+if [ -z "${KSELECT_SKIP_SANITIZER:-}" ]; then
+  for tool in memcheck racecheck synccheck initcheck; do
+    for program in battery gpu_tests; do
+      step "$tool-$program" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
+    done
   done
-done
-for tool in memcheck racecheck synccheck; do
-  [ -n "${KSELECT_SKIP_SANITIZER:-}" ] && break
-  for i in "${!searches[@]}"; do
-    step "$tool-knn-$i" bash -o pipefail -c "$search" search "$out" "$tool" "$(realpath "$build")/kselect" "${searches[i]}"
+  step vectors bash -c 'cd "$1" && python3 -c "$2"' vectors "$out" "$vectors"
+  program=$(realpath "$build")/kselect
+  for tool in memcheck racecheck synccheck; do
+    for i in "${!searches[@]}"; do
+      step "$tool-knn-$i" bash -o pipefail -c "$search" search "$out" "$tool" "$program" "${searches[i]}"
+    done
   done
-done
+fi
 # A cell that crashes must not cost other cells, and its record must name the error.
 faults='! "$1/tests/kselect_planted" run "$2/../tests/planted/faults.json" --out "$3" &&
   [ "$(grep -c "\"status\":\"ok\"" "$3/runs.jsonl")" = 4 ] &&

@@ -43,10 +43,10 @@ bool kth_of_short_rows(const problem& p, const device& where) {
   return kth_alone(p, where) && p.n <= 2048;  // what kth-warp takes
 }
 // A warp to itself costs a row more than its elements do. A lane of a team has more elements, so
-// one row takes longer: it pays if there are rows for all teams.
+// one row takes longer: it pays if there are rows for all teams. short-rows itself knows how long a
+// row of each type may be.
 bool many_short_rows(const problem& p, const device& where) {
-  const std::int64_t longest = size_of(p.type) == 2 ? 1024 : 512;  // what short-rows takes
-  return p.n <= longest && p.q >= 64 * where.multiprocessors;
+  return p.n <= 1024 && p.q >= 64 * where.multiprocessors;
 }
 
 constexpr std::array rules = {

@@ -36,7 +36,7 @@ class battery_attempt {
   // Halves n of `p` until the algorithm takes it: an entry may take shorter rows of some types. k
   // stays; where n would fall below k, returns `p`.
   workload shortened(workload p);
-  // Both `admitted` and `limited`. Counts and leaves out what the algorithm does not take at all.
+  // All three of these. Counts and leaves out what the algorithm does not take even so.
   std::optional<workload> fitted(workload p);
   // That problem, and the same with another type than the two of 32 and 64 bits that most entries
   // have, if one is declared; such types take turns.
