@@ -224,6 +224,12 @@ def _of_quack(n: int, k: int) -> str:
     return "n > 4096" if n > 4096 else "k > 128" if k > 128 else ""
 
 
+def _of_flaggems(n: int, k: int) -> str:
+    """One program sorts all chunks' candidates (flag_gems/ops/topk.py), which takes long to compile."""
+    chunk = 256 if n < 1024 else max(1024, k)
+    return "more than 1024 candidates to sort in one program" if -(-n // chunk) * k > 1024 else ""
+
+
 @dataclass(frozen=True)
 class _Known:
     """A rival that may be installed."""
@@ -271,7 +277,7 @@ KNOWN = (
     _Known("quack-topk", "cuda", "quack-kernels", "quack.topk", quack_topk, "quack.topk",
            OF_NETWORKS, ("largest",), _of_quack),
     _Known("flaggems-topk", "cuda", "flag_gems", "flag_gems.ops", flag_gems_topk,
-           "flag_gems.ops.topk", OF_NETWORKS),
+           "flag_gems.ops.topk", OF_NETWORKS, excluded=_of_flaggems),
     _Known("triton-kernels-topk", "cuda", "triton_kernels", "triton_kernels.topk", triton_kernels_topk,
            "triton_kernels.topk.topk", OF_NETWORKS, ("largest",), _of_triton_kernels),
 )  # fmt: skip

@@ -2,17 +2,18 @@
 // Buffered multi-select: long ragged rows cut into pieces, so that blocks share the work evenly
 // whatever the rows' lengths.
 //
-// A first launch of one block reads the lengths. It chooses the length of a piece, so that there
-// are about two pieces for each multiprocessor, and lists the pieces of all longer rows, and the
-// other rows that blocks take. If rows are many, the second launch selects from short ones, a row a
-// warp: a block would wait for each of its steps. The next launch selects k from each piece and, in
-// the same grid, from each row that is neither short nor cut. The hardware starts a block when
-// another ends, pieces first, so no block is left with a long row when the others are done. The
-// last launch selects from the pieces' candidates of each row that was cut. The lengths stay on the
-// device.
+// A first launch of one block reads the lengths. Rows of more than an even *share* of all elements
+// are long. They are cut into *pieces* of about a share each, if two shares for each multiprocessor
+// are enough for them. Otherwise they are laid end to end and cut into equal shares: a share is the
+// end of one row, the beginning of the next, or both. If rows are many, the second launch selects
+// from short ones, a row a warp: a block would wait for each of its steps. In the next launch a
+// block takes a share, and selects k candidates from each of its pieces; other blocks take the
+// other rows whole. The last launch selects from the candidates of each long row. (If the block
+// with a row's last piece did so at once, this took longer: it first waits until it sees the stores
+// of others.) The lengths stay on the device.
 //
-// A piece has 16 k elements or more, so that its candidates are few beside them, and sqrt(n k) or
-// more, so that a row's candidates are no more than a piece.
+// A share has 16 k elements or more, so that its candidates are few beside them, and sqrt(n k) or
+// more, so that a row's candidates are no more than a share.
 
 #include "kernels/ragged_rows.cuh"
 
@@ -20,105 +21,189 @@ namespace kselect::bms {
 
 using kernels::position;
 
+// Shares begin at multiples of so many elements, counted from the first long row's first: whole
+// lines of 128 bytes of any type.
+inline constexpr position share_unit = 256;
+
+// The part of a row in a share. A share has two at most, because long rows are longer.
 struct row_piece {
   std::int64_t row;
-  position number;  // of the row's pieces
+  position begin, elements;  // in the row; no elements: there is no such piece
+  position cut;              // the row's number among the long ones,
+  position number;           // and the piece's among those of the row
 };
 
+// A long row.
 struct cut_row {
   std::int64_t row;
-  position first, count;  // its pieces in the list
-  position last;          // elements of the last piece
+  position first, count;          // its pieces' places among all
+  position head, elements, last;  // elements of the first piece, of others, and of the last
 };
 
 struct cut_totals {
-  position length;  // of a piece; longer rows are cut
-  position pieces, rows;
+  position rows;   // long ones
   position whole;  // rows that blocks take whole
 };
 
-// The lists of a call. Rows that are cut have their candidates in a piece's k places, but without
-// gaps between them where a row wants fewer than k.
-template <class T>
-struct cut_lists {
-  simt::global<cut_totals> totals;     // [1]
-  simt::global<row_piece> pieces;      // [most]
-  simt::global<cut_row> rows;          // [most]
-  simt::global<position> whole;        // [Q]: rows that are neither short nor cut
-  kernels::answer_view<T> candidates;  // [most][k]
-  position most = 0;                   // pieces; 0: no row is cut
-  position shortest = 0;               // of rows for blocks; warps take shorter ones
-  bool merging = false;                // this launch selects from the candidates
+// The lists of a call.
+struct piece_lists {
+  simt::global<cut_totals> totals;  // [1]
+  simt::global<row_piece> pieces;   // [2 shares]
+  simt::global<cut_row> rows;       // [shares]
+  simt::global<position> whole;     // [Q]
+  position shares = 0;              // the most; 0: no row is cut
+  position shortest_row = 0;        // for blocks; warps take shorter ones
+  position shortest_share = 0;      // in units
+  bool merging = false;             // this launch selects from the candidates
 };
 
-// Lists the pieces: one block.
+// Rows that are cut have their candidates in a piece's k places, but without gaps between them
+// where a row wants, or a piece has, fewer than k.
+template <class T>
+struct cut_lists : piece_lists {
+  kernels::answer_view<T> candidates;  // [2 shares][k]
+};
+
+KSELECT_HD constexpr position units_of(position elements) {
+  return elements / share_unit + (elements % share_unit != 0 ? 1 : 0);
+}
+
+struct cut_storage {
+  position of_warps[32];
+  position share;        // units
+  position rows, units;  // that are long; of these
+  position alone;        // their pieces, if no share has two
+  position pieces;
+  position whole;
+};
+
+// Lists the pieces. One block calls run(). Its code is fetched from memory once and runs once, so
+// loops are not unrolled but to have several loads in flight.
+template <class Simt>
+class cutting {
+ public:
+  KSELECT_HD cutting(Simt& on, cut_storage& shared, const kernels::row_places& places,
+                     const piece_lists& lists)
+      : simt_(on), shared_(shared), places_(places), lists_(lists) {}
+
+  KSELECT_HD void run() {
+    const position all = units_of_all();
+    if (simt_.thread() == 0) {
+      const position even = (all - 1) / lists_.shares + 1;
+      shared_.share = even > lists_.shortest_share ? even : lists_.shortest_share;
+      shared_.rows = shared_.units = shared_.alone = shared_.pieces = shared_.whole = 0;
+    }
+    for (position i = simt_.thread(); i < 2 * lists_.shares; i += simt_.threads()) {
+      simt_.store(lists_.pieces, i, row_piece{0, 0, 0, 0, 0});
+    }
+    simt_.sync_block();
+    list_rows();
+    simt_.sync_block();
+    if (simt_.thread() == 0) {
+      simt_.store(lists_.totals, 0, cut_totals{shared_.rows, shared_.whole});
+    }
+    list_pieces();
+  }
+
+ private:
+  KSELECT_HD position length_of(std::int64_t row) {
+    return row < places_.rows ? kernels::range_of(simt_, places_, row).length : 0;
+  }
+
+  KSELECT_HD position units_of_all() {
+    constexpr int at_once = 4;  // loads in flight
+    position own = 0;
+    for (std::int64_t row = simt_.thread(); row < places_.rows; row += at_once * simt_.threads()) {
+      position length[at_once];
+      KSELECT_UNROLL
+      for (int i = 0; i < at_once; ++i) length[i] = length_of(row + i * simt_.threads());
+      KSELECT_UNROLL
+      for (int i = 0; i < at_once; ++i) own += units_of(length[i]);
+    }
+    own = simt_.reduce_add(simt::full_mask, own);
+    if (simt_.lane() == 0) shared_.of_warps[simt_.warp()] = own;
+    simt_.sync_block();
+    position all = 0;
+    for (int w = 0; w < simt_.warps(); ++w) all += shared_.of_warps[w];
+    return all == 0 ? 1 : all;
+  }
+
+  // Lists the long rows, each with the place of its first unit among theirs in `first`, and the
+  // rows that are taken whole.
+  KSELECT_HD void list_rows() {
+    for (std::int64_t row = simt_.thread(); row < places_.rows; row += simt_.threads()) {
+      const position length = length_of(row), units = units_of(length);
+      if (units > shared_.share) {
+        simt_.atomic_add(shared_.alone, pieces_alone(units));
+        const position first = simt_.atomic_add(shared_.units, units);
+        simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
+                    cut_row{row, first, 0, length, 0, 0});
+      } else if (length >= lists_.shortest_row) {
+        simt_.store(lists_.whole, simt_.atomic_add(shared_.whole, 1U), static_cast<position>(row));
+      }
+    }
+  }
+
+  // About as many pieces as the row has shares.
+  KSELECT_HD position pieces_alone(position units) {
+    const position nearest = (units + shared_.share / 2) / shared_.share;
+    return nearest < 2 ? 2 : nearest;
+  }
+
+  // Lists the pieces of the long rows. If there are enough shares, each has one piece. Otherwise
+  // rows are laid end to end and cut into shares as equal as their number allows.
+  KSELECT_HD void list_pieces() {
+    if (shared_.rows == 0) return;
+    const bool alone = shared_.alone <= lists_.shares;
+    const position shares = (shared_.units - 1) / shared_.share + 1;
+    const position share = (shared_.units - 1) / shares + 1;
+    for (position cut = simt_.thread(); cut < shared_.rows; cut += simt_.threads()) {
+      cut_row row = simt_.load(lists_.rows, cut);
+      const position length = row.head, units = units_of(length);
+      const position each = alone ? (units - 1) / pieces_alone(units) + 1 : share;
+      const position begin = alone ? 0 : row.first, skipped = begin % each;  // of its first share
+      row.count = (skipped + units - 1) / each + 1;
+      row.first = simt_.atomic_add(shared_.pieces, row.count);
+      row.head = (each - skipped) * share_unit;
+      row.elements = each * share_unit;
+      row.last = length - row.head - (row.count - 2) * row.elements;
+      simt_.store(lists_.rows, cut, row);
+      list_pieces_of(row, cut, alone ? row.first : begin / each, skipped != 0);
+    }
+  }
+
+  // Lists a row's pieces, of share number `share` and the next ones. A row that begins in the midst
+  // of a share has the share's second piece.
+  KSELECT_HD void list_pieces_of(const cut_row& row, position cut, position share, bool midst) {
+    position begin = 0, elements = row.head;
+    for (position i = 0; i < row.count; ++i) {
+      const position place = 2 * (share + i) + (i == 0 && midst ? 1 : 0);
+      simt_.store(lists_.pieces, place, row_piece{row.row, begin, elements, cut, i});
+      begin += elements;
+      elements = i + 2 == row.count ? row.last : row.elements;
+    }
+  }
+
+  Simt& simt_;
+  cut_storage& shared_;
+  const kernels::row_places& places_;
+  const piece_lists& lists_;
+};
+
+// The launch that does nothing else.
 struct cut_kernel {
   static constexpr int max_threads = 1024;
   struct storage {
-    std::uint64_t sums[max_threads / simt::warp_size];
-    position length, pieces, rows, whole;
+    cut_storage lists;
   };
   struct args {
     kernels::row_places places;
-    simt::global<cut_totals> totals;
-    simt::global<row_piece> pieces;
-    simt::global<cut_row> rows;
-    simt::global<position> whole;
-    position shortest_row;  // that is not left to warps
-    position shortest;      // length of a piece
-    position wanted;        // pieces, at least, if that leaves them long enough
+    piece_lists lists;
   };
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    const std::uint64_t all = elements_of_all(simt, shared, a);
-    if (simt.thread() == 0) {
-      // Whole lines of 128 bytes of any type.
-      const std::uint64_t even = (all / a.wanted + 255) / 256 * 256;
-      shared.length = even > a.shortest ? static_cast<position>(even) : a.shortest;
-      shared.pieces = 0;
-      shared.rows = 0;
-      shared.whole = 0;
-    }
-    simt.sync_block();
-    for (std::int64_t row = simt.thread(); row < a.places.rows; row += simt.threads()) {
-      const position length = kernels::range_of(simt, a.places, row).length;
-      if (length > shared.length) {
-        cut(simt, shared, a, row, length);
-      } else if (length >= a.shortest_row) {
-        simt.store(a.whole, simt.atomic_add(shared.whole, 1U), static_cast<position>(row));
-      }
-    }
-    simt.sync_block();
-    if (simt.thread() != 0) return;
-    simt.store(a.totals, 0, cut_totals{shared.length, shared.pieces, shared.rows, shared.whole});
-  }
-
- private:
-  template <class Simt>
-  KSELECT_HD static std::uint64_t elements_of_all(Simt& simt, storage& shared, const args& a) {
-    std::uint64_t own = 0;
-    for (std::int64_t row = simt.thread(); row < a.places.rows; row += simt.threads()) {
-      own += kernels::range_of(simt, a.places, row).length;
-    }
-    for (int delta = simt::warp_size / 2; delta > 0; delta /= 2) {
-      own += simt.shfl_xor(simt::full_mask, own, delta);
-    }
-    if (simt.lane() == 0) shared.sums[simt.warp()] = own;
-    simt.sync_block();
-    std::uint64_t all = 0;
-    for (int w = 0; w < simt.warps(); ++w) all += shared.sums[w];
-    return all;
-  }
-
-  template <class Simt>
-  KSELECT_HD static void cut(Simt& simt, storage& shared, const args& a, std::int64_t row,
-                             position length) {
-    const position count = (length - 1) / shared.length + 1;
-    const position first = simt.atomic_add(shared.pieces, count);
-    const position number = simt.atomic_add(shared.rows, 1U);
-    simt.store(a.rows, number, cut_row{row, first, count, length - (count - 1) * shared.length});
-    for (position i = 0; i < count; ++i) simt.store(a.pieces, first + i, row_piece{row, i});
+    cutting<Simt>(simt, shared.lists, a.places, a.lists).run();
   }
 };
 

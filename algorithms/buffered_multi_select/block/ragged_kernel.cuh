@@ -59,6 +59,7 @@ struct team_task {
   source from;
   position k;          // elements wanted
   std::int64_t first;  // its first output, or a piece's first candidate
+  position cut;        // of a piece or candidates: the row's number among those that are cut
   position elements;   // that there are
 };
 
@@ -126,17 +127,16 @@ struct ragged_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    if (a.cut.most != 0) simt.wait_for_previous();  // it lists the pieces
+    if (a.cut.shares != 0) simt.wait_for_previous();  // it lists the pieces
     const int number = one_warp ? simt.warp() : 0;
     auto* const own = static_cast<unsigned char*>(simt.dynamic_shared()) +
                       static_cast<std::size_t>(number) * team_memory<T, true>::bytes(a.shape);
     const auto memory = team_memory<T, true>::at(own, a.shape);
     using team_type = ragged_team<Simt, T, one_warp>;
     team_type mine(simt, shared.team[number], memory, shared.shape[number], a, shared.task[number]);
-    const std::int64_t stride = std::int64_t{simt.blocks()} * teams;
-    const std::int64_t first = std::int64_t{simt.block()} * teams + number;
     const std::int64_t tasks = tasks_of(simt, a);
-    for (std::int64_t i = first; i < tasks; i += stride) {
+    for (std::int64_t i = first_task(simt, a, number); i < tasks;
+         i = next_task(simt, a, i, tasks)) {
       team_task task{};
       const auto elements = task_at(simt, a, i, task);
       if (task.from == source::nothing) continue;
@@ -149,17 +149,37 @@ struct ragged_kernel {
         select(mine, shared.shape[number], a, elements, task.k, i);
       }
       mine.sync();
-      finish(mine, a, i, shared.task[number]);
+      finish(mine, a, shared.task[number]);
       mine.sync();  // the next row uses the same storage
     }
   }
 
  private:
+  // The order in which a team takes tasks. Tasks 2 s and 2 s + 1 are the pieces of share s, which
+  // block s takes. All others are rows, which the other blocks take in turns.
+  template <class Simt>
+  KSELECT_HD static std::int64_t first_task(Simt& simt, const args& a, int number) {
+    const std::int64_t block = simt.block();
+    if (takes_turns(a)) return block * teams + number;
+    return block < a.cut.shares ? 2 * block : block + a.cut.shares;
+  }
+  template <class Simt>
+  KSELECT_HD static std::int64_t next_task(Simt& simt, const args& a, std::int64_t task,
+                                           std::int64_t end) {
+    if (takes_turns(a)) return task + std::int64_t{simt.blocks()} * teams;
+    if (task >= std::int64_t{2} * a.cut.shares) return task + simt.blocks() - a.cut.shares;
+    return task % 2 == 0 ? task + 1 : end;
+  }
+  // Whether teams take tasks in turns.
+  KSELECT_HD static bool takes_turns(const args& a) {
+    return one_warp || a.cut.shares == 0 || a.cut.merging;
+  }
+
   template <class Simt>
   KSELECT_HD static std::int64_t tasks_of(Simt& simt, const args& a) {
-    if (one_warp || a.cut.most == 0) return a.matrix.rows;
+    if (one_warp || a.cut.shares == 0) return a.matrix.rows;
     const cut_totals all = simt.load(a.cut.totals, 0);
-    return a.cut.merging ? all.rows : std::int64_t{all.pieces} + all.whole;
+    return a.cut.merging ? all.rows : std::int64_t{2} * a.cut.shares + all.whole;
   }
 
   // Finds the elements of task number i.
@@ -167,40 +187,50 @@ struct ragged_kernel {
   KSELECT_HD static simt::global<const T> task_at(Simt& simt, const args& a, std::int64_t i,
                                                   team_task& task) {
     std::int64_t row = i;
-    if (!one_warp && a.cut.most != 0) {
+    if (!one_warp && a.cut.shares != 0) {
       if (a.cut.merging) return candidates_at(simt, a, i, task);
-      const position pieces = simt.load(a.cut.totals, 0).pieces;
+      const std::int64_t pieces = std::int64_t{2} * a.cut.shares;
       if (i < pieces) return piece_at(simt, a, i, task);
       row = simt.load(a.cut.whole, i - pieces);
     }
     const auto elements = kernels::row_at(simt, a.matrix, row);
-    if (one_warp && a.cut.most != 0 && elements.size >= a.cut.shortest) return {};
-    task = {source::row, kernels::wanted_of(simt, a.matrix, row), row * a.matrix.k, 0};
+    if (one_warp && a.cut.shares != 0 && elements.size >= a.cut.shortest_row) return {};
+    task.from = source::row;
+    task.k = kernels::wanted_of(simt, a.matrix, row);
+    task.first = row * a.matrix.k;
     return elements;
   }
 
   template <class Simt>
   KSELECT_HD static simt::global<const T> piece_at(Simt& simt, const args& a, std::int64_t i,
                                                    team_task& task) {
-    const cut_totals all = simt.load(a.cut.totals, 0);
     const row_piece piece = simt.load(a.cut.pieces, i);
-    const position k = kernels::wanted_of(simt, a.matrix, piece.row);
-    task = {source::piece, k, (i - piece.number) * a.matrix.k + std::int64_t{piece.number} * k, 0};
-    const auto row = kernels::row_at(simt, a.matrix, piece.row);
-    const std::int64_t first = std::int64_t{piece.number} * all.length;
-    return simt.slice(row, first, row.size - first < all.length ? row.size - first : all.length);
+    if (piece.elements == 0) return {};
+    const cut_row row = simt.load(a.cut.rows, piece.cut);
+    task.from = source::piece;
+    task.k = kernels::wanted_of(simt, a.matrix, row.row);
+    task.first = std::int64_t{row.first} * a.matrix.k;
+    if (piece.number != 0) {
+      task.first += least(row.head, task.k) + std::int64_t{piece.number - 1} * task.k;
+    }
+    task.cut = piece.cut;
+    return simt.slice(kernels::row_at(simt, a.matrix, row.row), piece.begin, piece.elements);
   }
 
   template <class Simt>
   KSELECT_HD static simt::global<const T> candidates_at(Simt& simt, const args& a, std::int64_t i,
                                                         team_task& task) {
     const cut_row row = simt.load(a.cut.rows, i);
-    const position k = kernels::wanted_of(simt, a.matrix, row.row);
-    task = {source::candidates, k, row.row * a.matrix.k, 0};
-    return simt.slice(simt::global<const T>(a.cut.candidates.values),
-                      std::int64_t{row.first} * a.matrix.k,
-                      std::int64_t{row.count - 1} * k + (row.last < k ? row.last : k));
+    task.from = source::candidates;
+    task.k = kernels::wanted_of(simt, a.matrix, row.row);
+    task.first = row.row * a.matrix.k;
+    task.cut = static_cast<position>(i);
+    return simt.slice(
+        simt::global<const T>(a.cut.candidates.values), std::int64_t{row.first} * a.matrix.k,
+        least(row.head, task.k) + std::int64_t{row.count - 2} * task.k + least(row.last, task.k));
   }
+
+  KSELECT_HD static position least(position a, position b) { return a < b ? a : b; }
 
   template <class Simt>
   KSELECT_HD static answer_view<T> outputs_of(Simt& simt, const args& a, const team_task& task) {
@@ -213,22 +243,25 @@ struct ragged_kernel {
   // After the answer: fills what the row has no element for, and makes indices of candidates those
   // of the row.
   template <class Team>
-  KSELECT_HD static void finish(Team& mine, const args& a, std::int64_t i, const team_task& task) {
+  KSELECT_HD static void finish(Team& mine, const args& a, const team_task& task) {
     if (task.from == source::piece) return;
     const auto out = outputs_of(mine.simt, a, task);
     const position written = task.elements < task.k ? task.elements : task.k;
     kernels::fill_outputs(mine.simt, a.matrix, out, written, a.matrix.k, mine.thread(),
                           mine.threads());
     if (task.from == source::row || a.cut.candidates.indices_32.size == 0) return;
-    const cut_row row = mine.simt.load(a.cut.rows, i);
-    const position length = mine.simt.load(a.cut.totals, 0).length;
+    const cut_row row = mine.simt.load(a.cut.rows, task.cut);
     for (position j = mine.thread(); j < written; j += mine.threads()) {
       const auto at =
           static_cast<position>(out.indices_32.size != 0 ? mine.simt.load(out.indices_32, j)
                                                          : mine.simt.load(out.indices_64, j));
-      const std::int64_t in_piece =
+      std::int64_t index =
           mine.simt.load(a.cut.candidates.indices_32, std::int64_t{row.first} * a.matrix.k + at);
-      kernels::store_index(mine.simt, out, j, std::int64_t{at / task.k} * length + in_piece);
+      const position of_head = least(row.head, task.k);
+      if (at >= of_head) {
+        index += row.head + std::int64_t{(at - of_head) / task.k} * row.elements;
+      }
+      kernels::store_index(mine.simt, out, j, index);
     }
   }
 

@@ -96,8 +96,8 @@ ragged_args<T> args_of(const ragged_choice& c, bool warp, const problem& p, cons
   const double passing = warp     ? most_passing_in_warp
                          : c.many ? most_passing_of_many
                                   : most_passing_of_few;
-  a.passing = static_cast<position>(std::lround(100 * passing));
   const bool many_of_block = c.many && !warp;
+  a.passing = static_cast<position>(std::lround(100 * passing));
   a.groups = static_cast<position>(many_of_block ? many_groups : few_groups<T>);
   a.slack_part = many_of_block ? 32 : 8;
   const std::int64_t tile = std::int64_t{c.how.threads} * c.how.loads * 16 / sizeof(T);
@@ -110,7 +110,7 @@ template <class T>
 status launch_warps(const ragged_choice& c, std::int64_t rows, const ragged_args<T>& a,
                     const executor& on) {
   simt::grid shape = launch_of<T, true>(c.how, c.shape, true, rows);
-  shape.overlaps_previous = a.cut.most != 0;
+  shape.overlaps_previous = a.cut.shares != 0;
   return simt::launch<ragged_kernel<T, true, most_loads<T>, true>>(on, shape, a);
 }
 
@@ -120,13 +120,13 @@ status start_ragged_warps(const ragged_choice& c, const problem& p, const io& bu
   return launch_warps<T>(c, p.q, args_of<T>(c, true, p, buffers), on);
 }
 
-// The kernel with one block a row, piece or list of candidates, on `tasks` of them.
+// The kernel with one block a row, share or list of candidates, on `tasks` of them.
 template <class T>
 status launch_blocks(const ragged_choice& c, std::int64_t tasks, const ragged_args<T>& a,
                      const executor& on) {
-  constexpr int most = most_loads<T>;
   simt::grid shape = launch_of<T, true>(c.how, c.shape, false, tasks);
-  shape.overlaps_previous = a.cut.most != 0;
+  shape.overlaps_previous = a.cut.shares != 0;
+  constexpr int most = most_loads<T>;
   if constexpr (!is_word<T>) {  // words have one instance, as in launches.cuh
     if (!c.many) return simt::launch<ragged_kernel<T, false, most, false>>(on, shape, a);
   }
@@ -163,25 +163,25 @@ call_plan ragged_plan(const block_variant& v, const problem& p, const device& wh
 
 struct cut_choice {
   ragged_choice rows;
-  std::optional<ragged_choice> short_rows;  // by warps
-  position shortest_row;                    // of rows for blocks
-  position shortest, wanted;                // as cut_kernel::args
-  position most;                            // pieces
-  std::int64_t blocks;                      // that take them, and in turns the rows not cut
-  int threads;                              // that read the lengths
+  std::optional<ragged_choice> short_rows;        // by warps
+  position shortest_row, shortest_share, shares;  // as piece_lists
+  std::int64_t blocks;                            // that take shares, and in turns the rows not cut
+  int threads;                                    // that read the lengths
 };
 
 template <class T>
 cut_lists<T> carve_cuts(const cut_choice& c, const problem& p, simt::carver& memory) {
   cut_lists<T> lists;
-  lists.most = c.most;
-  lists.shortest = c.shortest_row;
+  lists.shares = c.shares;
+  lists.shortest_row = c.shortest_row;
+  lists.shortest_share = c.shortest_share;
+  const std::int64_t shares = c.shares, pieces = 2 * shares;
   lists.totals = memory.take<cut_totals>(1);
-  lists.pieces = memory.take<row_piece>(c.most);
-  lists.rows = memory.take<cut_row>(c.most);
+  lists.pieces = memory.take<row_piece>(pieces);
+  lists.rows = memory.take<cut_row>(shares);
   lists.whole = memory.take<position>(p.q);
-  lists.candidates.values = memory.take<T>(c.most * p.k);
-  if (p.has_indices()) lists.candidates.indices_32 = memory.take<std::int32_t>(c.most * p.k);
+  lists.candidates.values = memory.take<T>(pieces * p.k);
+  if (p.has_indices()) lists.candidates.indices_32 = memory.take<std::int32_t>(pieces * p.k);
   return lists;
 }
 
@@ -192,9 +192,7 @@ status start_cut(const cut_choice& c, const problem& p, const io& buffers,
   const cut_lists<T> cut = carve_cuts<T>(c, p, pieces);
   auto a = args_of<T>(c.rows, false, p, buffers);
   a.cut = cut;
-  status done = simt::launch<cut_kernel>(on, {1, c.threads},
-                                         {a.matrix, cut.totals, cut.pieces, cut.rows, cut.whole,
-                                          c.shortest_row, c.shortest, c.wanted});
+  status done = simt::launch<cut_kernel>(on, {1, c.threads}, {a.matrix, cut});
   if (done.ok() && c.short_rows) {
     auto of_warps = args_of<T>(*c.short_rows, true, p, buffers);
     of_warps.cut = cut;
@@ -202,8 +200,7 @@ status start_cut(const cut_choice& c, const problem& p, const io& buffers,
   }
   if (done.ok()) done = launch_blocks<T>(c.rows, c.blocks, a, on);
   a.cut.merging = true;
-  // A row that is cut has two pieces or more.
-  if (done.ok()) done = launch_blocks<T>(c.rows, std::min<std::int64_t>(c.most / 2, p.q), a, on);
+  if (done.ok()) done = launch_blocks<T>(c.rows, std::min<std::int64_t>(c.shares, p.q), a, on);
   return done;
 }
 
@@ -216,39 +213,41 @@ std::optional<ragged_choice> choose_short(const problem& p, const device& where)
   return choose_ragged<T>({true, 0}, short_rows, where, short_rows.n);
 }
 
-// Pieces of a length that pays: the least, and two for each multiprocessor. A block reads about a
-// hundredth of what the device does, so no piece takes half of the time for all. Each one more
-// costs k candidates.
+// Shares of a length that pays: the least, and two for each multiprocessor, as many as it holds
+// blocks of 512 threads. Each piece more costs k candidates and the time of a selection.
 template <class T>
 std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
-  problem many = p;  // pieces are many rows
-  many.q = std::max<std::int64_t>(p.q, std::int64_t{2} * where.multiprocessors);
+  problem many = p;  // shares are many rows, so no block has a multiprocessor alone
+  many.q = std::max<std::int64_t>(p.q, where.multiprocessors + 1);
   const double longest = static_cast<double>(p.n);
   const std::int64_t balanced = std::llround(std::sqrt(longest * static_cast<double>(p.k)));
   const std::int64_t shortest = std::max({16 * p.k, simt::long_row(where), balanced});
   const auto rows = choose_ragged<T>({false, 0}, many, where, std::min(p.n, shortest));
   if (!rows) return {};
-  const std::int64_t wanted = std::int64_t{2} * where.multiprocessors;
   cut_choice c{};
   c.rows = *rows;
   if (shortest >= p.n) return c;  // no row is long enough
   c.short_rows = choose_short<T>(p, where);
   if (c.short_rows) c.shortest_row = simt::warp_size * held_by_thread<T> + 1;
-  c.shortest = static_cast<position>(shortest);
-  c.wanted = static_cast<position>(wanted);
+  c.shortest_share = units_of(static_cast<position>(shortest));
+  const std::int64_t wanted = std::int64_t{2} * where.multiprocessors;
+  const std::int64_t units = p.q * units_of(static_cast<position>(p.n));
+  c.shares = static_cast<position>(std::min(wanted, units / c.shortest_share + 1));
+  c.blocks = c.shares + std::min(p.q, 4 * filling(rows->how.threads, where));
   c.threads = simt::block_threads(where, cut_kernel::max_threads);
-  // Rows of more than a piece have at most twice as many pieces as their elements fill.
-  c.most = static_cast<position>(std::min(2 * wanted, p.q * ((p.n - 1) / shortest + 1)));
-  c.blocks = c.most + std::min(p.q, 4 * filling(rows->how.threads, where));
   return c;
 }
 
 template <class T>
 call_plan cut_plan(const problem& p, const device& where) {
   if (p.q > 65536) return call_plan::refused("Q > 65536: one block reads the lengths of the rows");
+  const std::int64_t units = p.q * units_of(static_cast<position>(p.n));
+  if (units > std::int64_t{~position{0}}) {
+    return call_plan::refused("the rows may have more than 2^40 elements");
+  }
   const auto c = choose_cut<T>(p, where);
   if (!c) return call_plan::refused("k is too large for a list in shared memory");
-  if (c->most == 0) return call_plan::of<&start_ragged_blocks<T>>(p, 0, c->rows);
+  if (c->shares == 0) return call_plan::of<&start_ragged_blocks<T>>(p, 0, c->rows);
   simt::carver sizes(nullptr);
   static_cast<void>(carve_cuts<T>(*c, p, sizes));
   return call_plan::of<&start_cut<T>>(p, sizes.used(), *c);

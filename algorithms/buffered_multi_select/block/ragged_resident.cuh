@@ -27,7 +27,11 @@ struct ragged_resident_kernel {
     narrow.prepare();
     const std::int64_t row = simt.block();
     const position k = kernels::wanted_of(simt, a.matrix, row);
-    if (block.thread() == 0) shared.task = {source::row, k, row * a.matrix.k, 0};
+    team_task task{};
+    task.from = source::row;
+    task.k = k;
+    task.first = row * a.matrix.k;
+    if (block.thread() == 0) shared.task = task;
     const auto elements = kernels::row_at(simt, a.matrix, row);
     write_without_selection(block, a, elements, row, k);
     block.sync();  // also lets the registers of the line above go
