@@ -7,10 +7,10 @@
 // are enough for them. Otherwise they are laid end to end and cut into equal shares: a share is the
 // end of one row, the beginning of the next, or both. If rows are many, the second launch selects
 // from short ones, a row a warp: a block would wait for each of its steps. In the next launch a
-// block takes a share, and selects k candidates from each of its pieces; other blocks take the
-// other rows whole. The last launch selects from the candidates of each long row. (If the block
-// with a row's last piece did so at once, this took longer: it first waits until it sees the stores
-// of others.) The lengths stay on the device.
+// block takes a share, and selects k candidates from each of its pieces. The last launch selects
+// from the candidates of each long row, and from the other rows, which are no longer than a share.
+// (If the block with a row's last piece selected from its candidates at once, this took longer: it
+// first waits until it sees the stores of others.) The lengths stay on the device.
 //
 // A share has 16 k elements or more, so that its candidates are few beside them, and sqrt(n k) or
 // more, so that a row's candidates are no more than a share.
@@ -54,7 +54,7 @@ struct piece_lists {
   position shares = 0;              // the most; 0: no row is cut
   position shortest_row = 0;        // for blocks; warps take shorter ones
   position shortest_share = 0;      // in units
-  bool merging = false;             // this launch selects from the candidates
+  bool last_launch = false;         // it takes candidates and whole rows, not shares
 };
 
 // Rows that are cut have their candidates in a piece's k places, but without gaps between them
@@ -134,7 +134,6 @@ class cutting {
     for (std::int64_t row = simt_.thread(); row < places_.rows; row += simt_.threads()) {
       const position length = length_of(row), units = units_of(length);
       if (units > shared_.share) {
-        simt_.atomic_add(shared_.alone, pieces_alone(units));
         const position first = simt_.atomic_add(shared_.units, units);
         simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
                     cut_row{row, first, 0, length, 0, 0});
@@ -144,9 +143,9 @@ class cutting {
     }
   }
 
-  // About as many pieces as the row has shares.
-  KSELECT_HD position pieces_alone(position units) {
-    const position nearest = (units + shared_.share / 2) / shared_.share;
+  // The pieces of a row, if no share has two: about as many as it has shares.
+  KSELECT_HD static position pieces_alone(position units, position share) {
+    const position nearest = (units + share / 2) / share;
     return nearest < 2 ? 2 : nearest;
   }
 
@@ -154,13 +153,21 @@ class cutting {
   // rows are laid end to end and cut into shares as equal as their number allows.
   KSELECT_HD void list_pieces() {
     if (shared_.rows == 0) return;
-    const bool alone = shared_.alone <= lists_.shares;
-    const position shares = (shared_.units - 1) / shared_.share + 1;
+    // Shorter than before: the other rows need none.
+    const position even = (shared_.units - 1) / lists_.shares + 1;
+    const position least = even > lists_.shortest_share ? even : lists_.shortest_share;
+    const position shares = (shared_.units - 1) / least + 1;
     const position share = (shared_.units - 1) / shares + 1;
+    for (position cut = simt_.thread(); cut < shared_.rows; cut += simt_.threads()) {
+      const position units = units_of(simt_.load(lists_.rows, cut).head);
+      simt_.atomic_add(shared_.alone, pieces_alone(units, share));
+    }
+    simt_.sync_block();
+    const bool alone = shared_.alone <= lists_.shares;
     for (position cut = simt_.thread(); cut < shared_.rows; cut += simt_.threads()) {
       cut_row row = simt_.load(lists_.rows, cut);
       const position length = row.head, units = units_of(length);
-      const position each = alone ? (units - 1) / pieces_alone(units) + 1 : share;
+      const position each = alone ? (units - 1) / pieces_alone(units, share) + 1 : share;
       const position begin = alone ? 0 : row.first, skipped = begin % each;  // of its first share
       row.count = (skipped + units - 1) / each + 1;
       row.first = simt_.atomic_add(shared_.pieces, row.count);

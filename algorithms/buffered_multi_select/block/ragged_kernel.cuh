@@ -155,31 +155,29 @@ struct ragged_kernel {
   }
 
  private:
-  // The order in which a team takes tasks. Tasks 2 s and 2 s + 1 are the pieces of share s, which
-  // block s takes. All others are rows, which the other blocks take in turns.
+  // Whether tasks 2 s and 2 s + 1 are the pieces of share s, and block s takes them.
+  KSELECT_HD static bool takes_shares(const args& a) {
+    return !one_warp && a.cut.shares != 0 && !a.cut.last_launch;
+  }
+
   template <class Simt>
   KSELECT_HD static std::int64_t first_task(Simt& simt, const args& a, int number) {
     const std::int64_t block = simt.block();
-    if (takes_turns(a)) return block * teams + number;
-    return block < a.cut.shares ? 2 * block : block + a.cut.shares;
+    return takes_shares(a) ? 2 * block : block * teams + number;
   }
   template <class Simt>
   KSELECT_HD static std::int64_t next_task(Simt& simt, const args& a, std::int64_t task,
                                            std::int64_t end) {
-    if (takes_turns(a)) return task + std::int64_t{simt.blocks()} * teams;
-    if (task >= std::int64_t{2} * a.cut.shares) return task + simt.blocks() - a.cut.shares;
+    if (!takes_shares(a)) return task + std::int64_t{simt.blocks()} * teams;
     return task % 2 == 0 ? task + 1 : end;
-  }
-  // Whether teams take tasks in turns.
-  KSELECT_HD static bool takes_turns(const args& a) {
-    return one_warp || a.cut.shares == 0 || a.cut.merging;
   }
 
   template <class Simt>
   KSELECT_HD static std::int64_t tasks_of(Simt& simt, const args& a) {
     if (one_warp || a.cut.shares == 0) return a.matrix.rows;
+    if (takes_shares(a)) return std::int64_t{2} * a.cut.shares;
     const cut_totals all = simt.load(a.cut.totals, 0);
-    return a.cut.merging ? all.rows : std::int64_t{2} * a.cut.shares + all.whole;
+    return std::int64_t{all.rows} + all.whole;
   }
 
   // Finds the elements of task number i.
@@ -188,10 +186,10 @@ struct ragged_kernel {
                                                   team_task& task) {
     std::int64_t row = i;
     if (!one_warp && a.cut.shares != 0) {
-      if (a.cut.merging) return candidates_at(simt, a, i, task);
-      const std::int64_t pieces = std::int64_t{2} * a.cut.shares;
-      if (i < pieces) return piece_at(simt, a, i, task);
-      row = simt.load(a.cut.whole, i - pieces);
+      if (takes_shares(a)) return piece_at(simt, a, i, task);
+      const std::int64_t merged = simt.load(a.cut.totals, 0).rows;
+      if (i < merged) return candidates_at(simt, a, i, task);
+      row = simt.load(a.cut.whole, i - merged);
     }
     const auto elements = kernels::row_at(simt, a.matrix, row);
     if (one_warp && a.cut.shares != 0 && elements.size >= a.cut.shortest_row) return {};

@@ -162,10 +162,10 @@ call_plan ragged_plan(const block_variant& v, const problem& p, const device& wh
 // ---- long rows in pieces (cut_rows.cuh)
 
 struct cut_choice {
-  ragged_choice rows;
+  ragged_choice rows, of_shares;
   std::optional<ragged_choice> short_rows;        // by warps
   position shortest_row, shortest_share, shares;  // as piece_lists
-  std::int64_t blocks;                            // that take shares, and in turns the rows not cut
+  std::int64_t blocks;                            // of the last launch
   int threads;                                    // that read the lengths
 };
 
@@ -190,17 +190,19 @@ status start_cut(const cut_choice& c, const problem& p, const io& buffers,
                  std::span<std::byte> memory, const executor& on) {
   simt::carver pieces(memory.data());
   const cut_lists<T> cut = carve_cuts<T>(c, p, pieces);
-  auto a = args_of<T>(c.rows, false, p, buffers);
-  a.cut = cut;
-  status done = simt::launch<cut_kernel>(on, {1, c.threads}, {a.matrix, cut});
+  auto of_shares = args_of<T>(c.of_shares, false, p, buffers);
+  of_shares.cut = cut;
+  status done = simt::launch<cut_kernel>(on, {1, c.threads}, {of_shares.matrix, cut});
   if (done.ok() && c.short_rows) {
     auto of_warps = args_of<T>(*c.short_rows, true, p, buffers);
     of_warps.cut = cut;
     done = launch_warps<T>(*c.short_rows, p.q, of_warps, on);
   }
-  if (done.ok()) done = launch_blocks<T>(c.rows, c.blocks, a, on);
-  a.cut.merging = true;
-  if (done.ok()) done = launch_blocks<T>(c.rows, std::min<std::int64_t>(c.shares, p.q), a, on);
+  if (done.ok()) done = launch_blocks<T>(c.of_shares, c.shares, of_shares, on);
+  auto of_rows = args_of<T>(c.rows, false, p, buffers);
+  of_rows.cut = cut;
+  of_rows.cut.last_launch = true;
+  if (done.ok()) done = launch_blocks<T>(c.rows, c.blocks, of_rows, on);
   return done;
 }
 
@@ -217,23 +219,27 @@ std::optional<ragged_choice> choose_short(const problem& p, const device& where)
 // blocks of 512 threads. Each piece more costs k candidates and the time of a selection.
 template <class T>
 std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
-  problem many = p;  // shares are many rows, so no block has a multiprocessor alone
-  many.q = std::max<std::int64_t>(p.q, where.multiprocessors + 1);
   const double longest = static_cast<double>(p.n);
   const std::int64_t balanced = std::llround(std::sqrt(longest * static_cast<double>(p.k)));
   const std::int64_t shortest = std::max({16 * p.k, simt::long_row(where), balanced});
-  const auto rows = choose_ragged<T>({false, 0}, many, where, std::min(p.n, shortest));
-  if (!rows) return {};
+  const auto chosen = [&](std::int64_t rows) {
+    problem many = p;
+    many.q = std::max(p.q, rows);
+    return choose_ragged<T>({false, 0}, many, where, std::min(p.n, shortest));
+  };
+  const std::int64_t wanted = std::int64_t{2} * where.multiprocessors;
+  const auto rows = chosen(wanted), of_shares = chosen(wanted / 2 + 1);
+  if (!rows || !of_shares) return {};
   cut_choice c{};
   c.rows = *rows;
+  c.of_shares = *of_shares;
   if (shortest >= p.n) return c;  // no row is long enough
   c.short_rows = choose_short<T>(p, where);
   if (c.short_rows) c.shortest_row = simt::warp_size * held_by_thread<T> + 1;
   c.shortest_share = units_of(static_cast<position>(shortest));
-  const std::int64_t wanted = std::int64_t{2} * where.multiprocessors;
   const std::int64_t units = p.q * units_of(static_cast<position>(p.n));
   c.shares = static_cast<position>(std::min(wanted, units / c.shortest_share + 1));
-  c.blocks = c.shares + std::min(p.q, 4 * filling(rows->how.threads, where));
+  c.blocks = std::min(p.q, 4 * filling(rows->how.threads, where));
   c.threads = simt::block_threads(where, cut_kernel::max_threads);
   return c;
 }
