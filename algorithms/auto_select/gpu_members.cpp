@@ -11,6 +11,7 @@ std::span<const algorithm> buffered_multi_select_block();
 std::span<const algorithm> buffered_multi_select_grid();
 std::span<const algorithm> ordered_select();  // its steps order the answers of auto+sorted
 std::span<const algorithm> kth_warp();
+std::span<const algorithm> best_of_row();
 std::span<const algorithm> short_rows();
 std::span<const algorithm> radix_select();
 std::span<const algorithm> quick_multi_select();
@@ -49,6 +50,12 @@ bool many_short_rows(const problem& p, const device& where) {
   return p.n <= 1024 && p.q >= 64 * where.multiprocessors;
 }
 
+// Of more elements than this reading takes most of the time, and all selections are about as fast.
+bool best_of_few(const problem& p, const device& where) {
+  constexpr std::int64_t most_elements = 1 << 25;
+  return p.k == 1 && p.n > simt::long_row(where) && p.q * p.n <= most_elements;
+}
+
 constexpr std::array rules = {
     rule{&entries::kth_warp, "kth-warp", &kth_of_short_rows,
          "only the k-th value is wanted, and a row fits into the registers of one warp"},
@@ -58,6 +65,8 @@ constexpr std::array rules = {
          "in column-major rows neighbouring lanes read neighbouring rows"},
     rule{&entries::short_rows, "short-rows", &many_short_rows,
          "rows so short, and so many, that a warp takes several", true},
+    rule{&entries::best_of_row, "best-of-row", &best_of_few,
+         "only the best of each row is wanted, and there are few rows", true},
     rule{&entries::buffered_multi_select_grid, "bms-grid", &long_ragged_rows,
          "long rows are cut into pieces, so that no block is left with one"},
     rule{&entries::buffered_multi_select_grid, "bms-grid", &few_long_rows,
@@ -71,10 +80,11 @@ constexpr std::array rules = {
     rule{&entries::quick_multi_select, "qms-block", &always, "nothing faster takes it"},
 };
 
-constexpr std::array<entries_of_file, 7> files = {&entries::buffered_multi_select_block,
+constexpr std::array<entries_of_file, 8> files = {&entries::buffered_multi_select_block,
                                                   &entries::buffered_multi_select_grid,
                                                   &entries::kth_warp,
                                                   &entries::short_rows,
+                                                  &entries::best_of_row,
                                                   &entries::radix_select,
                                                   &entries::quick_multi_select,
                                                   &entries::heap_queue};

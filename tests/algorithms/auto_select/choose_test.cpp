@@ -66,6 +66,14 @@ TEST(choose, takes_few_lanes_for_each_of_many_short_rows) {
   EXPECT_EQ(chosen(p), "bms-warp") << "it takes no 64-bit elements";
 }
 
+TEST(choose, takes_the_best_of_few_rows_without_a_selection) {
+  EXPECT_EQ(chosen(shaped(128'256, 1, 1)), "best-of-row");
+  EXPECT_EQ(chosen(shaped(128'256, 64, 1)), "best-of-row");
+  EXPECT_NE(chosen(shaped(128'256, 1, 2)), "best-of-row");
+  EXPECT_NE(chosen(shaped(128'256, 4096, 1)), "best-of-row") << "reading takes most of the time";
+  EXPECT_NE(chosen(shaped(1024, 64, 1)), "best-of-row") << "a warp is enough for a row";
+}
+
 // Whatever lengths a row may have: tables know equal rows alone.
 TEST(choose, follows_the_bound_of_ragged_rows) {
   const auto ragged = [](std::int64_t n, std::int64_t q, std::int64_t k) {
