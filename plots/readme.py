@@ -33,13 +33,13 @@ FIGURE = """\
 rate measured in the same run, divided by the time of the selection. Rows are uniform, n·Q = 2^27. Drawn from
 [goal_many_rows](results/nvidia-h200/goal_many_rows).*
 """
-RUNS = ("goal_rivals", "serving_rivals", "goal_largest_rivals")
-EARLIER = "goal_largest_rivals"  # of an earlier `auto`
+RUNS = ("goal_rivals", "serving_rivals", "serving_triton_rivals", "serving_ragged_rivals")
 CARD = "NVIDIA H200"
 # Runs in which all libraries together have a row, too, on each card.
 TOGETHER = {
     "goal_rivals": "the fastest other library of each problem",
     "serving_rivals": "the same at servers' shapes",
+    "serving_ragged_rivals": "the same on ragged rows",
 }
 # Algorithms of a run of rivals, as rows and lines are called; in this order. CuPy's argpartition, which sorts whole rows,
 # is in the records alone. Globs stand for several.
@@ -50,8 +50,9 @@ TITLES = {
     "rtopk": "RTop-K, where it takes the problem",
     "bits-knn": "bits-knn's `bits_kernel`",
     "quack-topk": "QuACK's `topk`, where it takes the problem",
-    "flaggems-topk": "FlagGems' `topk` (Triton)",
+    "flaggems-topk": "FlagGems' `topk` (Triton), where it compiles in seconds",
     "triton-kernels-topk": "Triton's kernels' `topk`, where it takes the problem",
+    "vllm-top-k-per-row": "vLLM's `top_k_per_row_prefill`, ragged rows",
     "cub-*": "CUB's `DeviceTopK` and batched top-k, where they take the problem",
     "torch-topk": "`torch.topk`",
     "radix-select": "batched radix select, our baseline",
@@ -134,8 +135,7 @@ def rows_of(runs: Sequence[str], results: Path) -> list[Rival]:
     for run in runs:
         others = [name for name in _timed(results / run) if name != "auto"]
         for name in others:
-            title = TITLES[name] + (", beside an earlier `auto`" if run.endswith(EARLIER) else "")
-            found.setdefault(name, Rival(title, [name], run, "auto"))
+            found.setdefault(name, Rival(TITLES[name], [name], run, "auto"))
         if title := TOGETHER.get(run.split("/")[1]):
             together.append(Rival(title, [name for name in others if name != "radix-select"], run, "auto"))
     return together + [found[name] for name in TITLES if name in found]
