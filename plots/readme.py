@@ -33,7 +33,7 @@ FIGURE = """\
 rate measured in the same run, divided by the time of the selection. Rows are uniform, n·Q = 2^27. Drawn from
 [goal_many_rows](results/nvidia-h200/goal_many_rows).*
 """
-RUNS = ("goal_rivals", "serving_rivals", "serving_triton_rivals", "serving_ragged_rivals")
+RUNS = ("goal_rivals", "serving_rivals", "serving_ragged_rivals")
 CARD = "NVIDIA H200"
 # Runs in which all libraries together have a row, too, on each card.
 TOGETHER = {

@@ -48,18 +48,18 @@ def results(tmp_path):
     torch = [record | {"key": record["key"][::-1], "algorithm": record["algorithm"] | {"name": "torch-topk"}}
              for record in selections if record["algorithm"]["name"] == "radix-select"]  # fmt: skip
     meta = json.loads((of_gpu / "meta.json").read_text())
-    write_run(tmp_path / "nvidia-h100" / "serving_triton_rivals", selections + torch,
-              **meta | {"run": "serving_triton_rivals"})  # fmt: skip
+    write_run(tmp_path / "nvidia-h100" / "serving_ragged_rivals", selections + torch,
+              **meta | {"run": "serving_ragged_rivals"})  # fmt: skip
     return tmp_path
 
 
 def test_both_cards_have_a_row_of_all_libraries_and_the_larger_has_each_library(results):
-    lines = (results / "nvidia-h100" / "serving_triton_rivals" / "runs.jsonl").read_text().splitlines()
+    lines = (results / "nvidia-h100" / "serving_ragged_rivals" / "runs.jsonl").read_text().splitlines()
     measured = [json.loads(line) for line in lines]
     cub = [r | {"key": "c" + r["key"][1:], "algorithm": r["algorithm"] | {"name": "cub-topk"},
                 "time": r["time"] | {"median": r["time"]["median"] / 2, "ci95": [x / 2 for x in r["time"]["ci95"]]}}
            for r in measured if r["algorithm"]["name"] == "torch-topk"]  # fmt: skip
-    meta = json.loads((results / "nvidia-h100" / "serving_triton_rivals" / "meta.json").read_text())
+    meta = json.loads((results / "nvidia-h100" / "serving_ragged_rivals" / "meta.json").read_text())
     for machine, gpu in (("nvidia-h100", "NVIDIA H100 80GB HBM3"), ("nvidia-h200", readme.CARD)):
         on = {"run": "goal_rivals", "gpu": [meta["gpu"][0] | {"name": gpu}]}
         write_run(results / machine / "goal_rivals", measured + cub, **meta | on)
@@ -78,7 +78,7 @@ def test_a_run_of_rivals_gives_rows_and_the_figure(results):
     older = readme.renewed(TEXT, results)
     shutil.move(aside, run)
     text = readme.renewed(TEXT, results)
-    record = "[serving_triton_rivals](results/nvidia-h100/serving_triton_rivals)"
+    record = "[serving_ragged_rivals](results/nvidia-h100/serving_ragged_rivals)"
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     of_radix = next(row for row in older.splitlines() if row.startswith("| batched radix select, our baseline |"))
     of_torch = of_radix.replace("batched radix select, our baseline", "`torch.topk`")
@@ -93,10 +93,10 @@ def test_a_run_of_rivals_gives_rows_and_the_figure(results):
 
 
 def test_the_figure_has_lent_shares(results):
-    found = readme.figure_of(["nvidia-h100/serving_triton_rivals"], results)
+    found = readme.figure_of(["nvidia-h100/serving_ragged_rivals"], results)
     assert found is not None and sorted(found[1]) == ["rivals-nvidia-h100.csv", "rivals-nvidia-h100.png"]
     assert found[1]["rivals-nvidia-h100.png"].startswith(b"\x89PNG")
-    records = readme.load(results / "nvidia-h100" / "serving_triton_rivals").records
+    records = readme.load(results / "nvidia-h100" / "serving_ragged_rivals").records
     lines = sheet(records, readme.TITLES).panels["k = 32"]
     ours, theirs = lines[readme.TITLES["auto"]], lines["`torch.topk`"]
     assert [point.x for point in ours] == [point.x for point in theirs] == sorted(point.x for point in ours)
