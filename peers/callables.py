@@ -226,7 +226,8 @@ def _of_quack(n: int, k: int) -> str:
 
 def _of_flaggems(n: int, k: int) -> str:
     """One program sorts all chunks' candidates (flag_gems/ops/topk.py), which takes long to compile."""
-    chunk = 256 if n < 1024 else max(1024, k)
+    chunk = 256 if n < 1024 else 1024
+    chunk = chunk if k <= chunk else 1 << (k - 1).bit_length()
     return "more than 1024 candidates to sort in one program" if -(-n // chunk) * k > 1024 else ""
 
 

@@ -9,12 +9,11 @@
 // Of equal elements the first is taken, so the answer is the same on every device.
 //
 // Cost: the row is read once. A selection by thresholds needs one more round between the blocks of
-// a row, which a row of 2^17 elements takes as long for as to be read.
+// a row. For a row of 2^17 elements this round takes as long as reading.
 //
 // Entries: best-of-row
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/gpu_rows.cuh"
 #include "kernels/ragged_rows.cuh"
@@ -25,13 +24,12 @@ namespace {
 
 using kernels::position;
 
-// The best element of several, with its position. There is none before the first that is better
-// than the worst key.
+// The best of some elements, with its position. An element with the worst key of all is not taken:
+// its position stays `nowhere`.
 template <class T>
 struct best {
   using stored_key = order_key_t<T>;
-  // Lanes exchange no less than 32 bits.
-  using key_type = std::conditional_t<sizeof(stored_key) < 4, std::uint32_t, stored_key>;
+  using key_type = order_word_t<T>;  // lanes exchange no less than 32 bits
   key_type key;
   position at;
 
@@ -149,7 +147,8 @@ struct rows_kernel {
 };
 
 struct cut {
-  position parts, length;
+  position parts, length;  // as best_args
+  int threads;             // of a part's block
 };
 
 template <class T>
@@ -172,8 +171,7 @@ status start(const cut& c, const problem& p, const io& buffers, std::span<std::b
   simt::carver memory(workspace.data());
   const best_args<T> a = args_of<T>(c, p, buffers, memory);
   const std::int64_t blocks = std::min(p.q * c.parts, simt::block_limit);
-  const int threads = p.n <= 1024 ? 2 * simt::warp_size : parts_kernel<T>::max_threads;
-  status done = simt::launch<parts_kernel<T>>(on, {blocks, threads}, a);
+  status done = simt::launch<parts_kernel<T>>(on, {blocks, c.threads}, a);
   if (!done.ok() || c.parts == 1) return done;
   simt::grid shape{std::min((p.q + rows_of_block - 1) / rows_of_block, simt::block_limit),
                    rows_kernel<T>::max_threads};
@@ -185,12 +183,13 @@ status start(const cut& c, const problem& p, const io& buffers, std::span<std::b
 // four vectors.
 template <class T>
 cut cut_for(const problem& p, const device& where) {
-  constexpr int threads = parts_kernel<T>::max_threads;
-  constexpr std::int64_t shortest = std::int64_t{4} * threads * 16 / sizeof(T);
+  const int wide = simt::block_threads(where, parts_kernel<T>::max_threads);
+  const int threads = p.n <= 1024 ? 2 * simt::warp_size : wide;
+  const std::int64_t shortest = std::int64_t{4} * threads * 16 / sizeof(T);
   const std::int64_t wanted = (2 * simt::resident_blocks(where, threads) - 1) / p.q + 1;
   const std::int64_t parts = std::clamp<std::int64_t>((p.n - 1) / shortest + 1, 1, wanted);
   const std::int64_t length = ((p.n - 1) / parts / shortest + 1) * shortest;
-  return {static_cast<position>((p.n - 1) / length + 1), static_cast<position>(length)};
+  return {static_cast<position>((p.n - 1) / length + 1), static_cast<position>(length), threads};
 }
 
 call_plan plan(const problem& p, const device& where) {

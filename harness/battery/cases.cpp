@@ -198,7 +198,7 @@ void misaligned_input_and_pitch(battery_attempt& a) {
 // More rows than a grid's y extent (65,535), and not a multiple of a warp.
 void many_short_rows(battery_attempt& a) {
   for (const workload& p :
-       a.admitted_and_narrow(sized(3, a.on(executor_kind::fiber) ? 1037 : 70001, 2))) {
+       a.admitted_and_narrow(a.limited(sized(3, a.on(executor_kind::fiber) ? 1037 : 70001, 2)))) {
     a.prove(p);
   }
 }
@@ -274,9 +274,12 @@ void every_lane_schedule(battery_attempt& a) {
 
 // More than 2^31 elements, so that 32-bit offsets would wrap.
 void more_than_two_to_the_31_elements(battery_attempt& a) {
-  a.prove(a.admitted(sized((std::int64_t{1} << 31) / 4 + 7, 4, 100)));
+  const std::int64_t most = a.entry().promises.limits.max_k;
+  a.prove(a.admitted(sized((std::int64_t{1} << 31) / 4 + 7, 4, std::min<std::int64_t>(most, 100))));
   // Algorithms that process rows one after another need minutes for this problem.
-  if (a.mine()) a.prove(a.admitted(sized(1000, (std::int64_t{1} << 31) / 1000 + 5, 10)));
+  if (!a.mine()) return;
+  const std::int64_t k = std::min<std::int64_t>(most, 10);
+  a.prove(a.admitted(sized(1000, (std::int64_t{1} << 31) / 1000 + 5, k)));
 }
 
 constexpr battery_case cases[] = {

@@ -100,7 +100,7 @@ def test_cells_of_two_runs_on_one_gpu_differ_by_less_than_the_limit():
     assert max(changes) < 1.5
 
 
-@pytest.mark.parametrize("runs", [("goal_shapes", "tuned_goal_shapes")], ids=lambda runs: runs[0])
+@pytest.mark.parametrize("runs", [("goal_rivals", "goal_shapes")], ids=lambda runs: runs[0])
 def test_recorded_runs_on_one_gpu_are_no_regression(kselect, runs):
     """Commits differ, but the sources of almost all their entries are equal."""
     first, second = (ROOT / "results" / "nvidia-h200" / name for name in runs)

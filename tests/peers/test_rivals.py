@@ -168,7 +168,7 @@ def test_gpu_libraries_are_called_as_documented(fake_torch: Any, monkeypatch: py
     assert json.loads(rivals.turns(found[-1:], problem(direction="largest"))[0])["status"] == "ok"
     assert callables._of_triton_kernels(1 << 15, 8) == "n >= 32768"
     assert callables._of_flaggems(128256, 1) == "" and callables._of_flaggems(512, 8) == ""
-    assert "1024 candidates" in callables._of_flaggems(128256, 50)
+    assert "1024 candidates" in callables._of_flaggems(128256, 50) and callables._of_flaggems(1000, 300) == ""
     assert callables._of_triton_kernels(512, 64) == "k > 32" and callables._of_triton_kernels(512, 8) == ""
     reasons = [json.loads(line)["reason"] for line in rivals.turns(found, problem())]
     assert reasons[1] == reasons[2] == "it selects the largest elements alone"

@@ -2,18 +2,18 @@
 // Buffered multi-select: long ragged rows cut into pieces, so that blocks share the work evenly
 // whatever the rows' lengths.
 //
-// A first launch of one block reads the lengths. Rows of more than an even *share* of all elements
-// are long. They are cut into *pieces* of about a share each, if two shares for each multiprocessor
-// are enough for them. Otherwise they are laid end to end and cut into equal shares: a share is the
-// end of one row, the beginning of the next, or both. If rows are many, the second launch selects
-// from short ones, a row a warp: a block would wait for each of its steps. In the next launch a
-// block takes a share, and selects k candidates from each of its pieces. The last launch selects
-// from the candidates of each long row, and from the other rows, which are no longer than a share.
-// (If the block with a row's last piece selected from its candidates at once, this took longer: it
-// first waits until it sees the stores of others.) The lengths stay on the device.
+// A first launch of one block reads the lengths. Rows of more than an even part of all elements,
+// two parts for each multiprocessor, are long. They are cut into *pieces* of about equal length. If
+// there would be more of them than blocks, the long rows are laid end to end instead, and cut into
+// equal *shares*: a share is the end of one row, the beginning of the next, or both. If rows are
+// many, the second launch selects from short ones, a row a warp: a block would wait for each of its
+// steps. In the next launch a block takes a share, and selects k candidates from each of its
+// pieces. The last launch selects from the candidates of each long row, and from the other rows.
+// The lengths stay on the device. (docs/decisions/kernels.md has what was tried.)
 //
-// A share has 16 k elements or more, so that its candidates are few beside them, and sqrt(n k) or
-// more, so that a row's candidates are no more than a share.
+// An even part is taken to be no less than 16 k elements, so that its candidates are few beside it,
+// and no less than sqrt(n k), so that a row's candidates are no more than it. Pieces that are no
+// end of a row have a third of it or more.
 
 #include "kernels/ragged_rows.cuh"
 
@@ -21,13 +21,12 @@ namespace kselect::bms {
 
 using kernels::position;
 
-// Shares begin at multiples of so many elements, counted from the first long row's first: whole
-// lines of 128 bytes of any type.
+// Lengths of pieces and shares are multiples of so many elements: whole lines of 128 bytes of any
+// type.
 inline constexpr position share_unit = 256;
 
 // The part of a row in a share. A share has two at most, because long rows are longer.
 struct row_piece {
-  std::int64_t row;
   position begin, elements;  // in the row; no elements: there is no such piece
   position cut;              // the row's number among the long ones,
   position number;           // and the piece's among those of the row
@@ -69,12 +68,12 @@ KSELECT_HD constexpr position units_of(position elements) {
 }
 
 struct cut_storage {
-  position of_warps[32];
-  position share;        // units
-  position rows, units;  // that are long; of these
-  position alone;        // their pieces, if no share has two
-  position pieces;
-  position whole;
+  position of_warps[1024 / simt::warp_size];  // units
+  position longest_whole;                     // units: longer rows are cut
+  position rows, units;                       // long rows, and theirs
+  position alone;                             // pieces of them, if no share has two
+  position pieces;                            // that are listed
+  position whole;                             // rows that are taken whole
 };
 
 // Lists the pieces. One block calls run(). Its code is fetched from memory once and runs once, so
@@ -90,11 +89,11 @@ class cutting {
     const position all = units_of_all();
     if (simt_.thread() == 0) {
       const position even = (all - 1) / lists_.shares + 1;
-      shared_.share = even > lists_.shortest_share ? even : lists_.shortest_share;
+      shared_.longest_whole = even > lists_.shortest_share ? even : lists_.shortest_share;
       shared_.rows = shared_.units = shared_.alone = shared_.pieces = shared_.whole = 0;
     }
     for (position i = simt_.thread(); i < 2 * lists_.shares; i += simt_.threads()) {
-      simt_.store(lists_.pieces, i, row_piece{0, 0, 0, 0, 0});
+      simt_.store(lists_.pieces, i, row_piece{0, 0, 0, 0});
     }
     simt_.sync_block();
     list_rows();
@@ -128,12 +127,12 @@ class cutting {
     return all == 0 ? 1 : all;
   }
 
-  // Lists the long rows, each with the place of its first unit among theirs in `first`, and the
-  // rows that are taken whole.
+  // Lists the rows that are taken whole, and the long ones. Of these `first` is the place of its
+  // first unit among theirs, and `head` its length, until list_pieces() lists its pieces.
   KSELECT_HD void list_rows() {
     for (std::int64_t row = simt_.thread(); row < places_.rows; row += simt_.threads()) {
       const position length = length_of(row), units = units_of(length);
-      if (units > shared_.share) {
+      if (units > shared_.longest_whole) {
         const position first = simt_.atomic_add(shared_.units, units);
         simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
                     cut_row{row, first, 0, length, 0, 0});
@@ -153,7 +152,7 @@ class cutting {
   // rows are laid end to end and cut into shares as equal as their number allows.
   KSELECT_HD void list_pieces() {
     if (shared_.rows == 0) return;
-    // Shorter than before: the other rows need none.
+    // No longer than `longest_whole`, because the other rows need no shares.
     const position even = (shared_.units - 1) / lists_.shares + 1;
     const position least = even > lists_.shortest_share ? even : lists_.shortest_share;
     const position shares = (shared_.units - 1) / least + 1;
@@ -185,7 +184,7 @@ class cutting {
     position begin = 0, elements = row.head;
     for (position i = 0; i < row.count; ++i) {
       const position place = 2 * (share + i) + (i == 0 && midst ? 1 : 0);
-      simt_.store(lists_.pieces, place, row_piece{row.row, begin, elements, cut, i});
+      simt_.store(lists_.pieces, place, row_piece{begin, elements, cut, i});
       begin += elements;
       elements = i + 2 == row.count ? row.last : row.elements;
     }
@@ -197,7 +196,7 @@ class cutting {
   const piece_lists& lists_;
 };
 
-// The launch that does nothing else.
+// One block.
 struct cut_kernel {
   static constexpr int max_threads = 1024;
   struct storage {

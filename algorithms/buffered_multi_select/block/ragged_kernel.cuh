@@ -59,7 +59,7 @@ struct team_task {
   source from;
   position k;          // elements wanted
   std::int64_t first;  // its first output, or a piece's first candidate
-  position cut;        // of a piece or candidates: the row's number among those that are cut
+  position cut;        // of candidates: the row's number among those that are cut
   position elements;   // that there are
 };
 
@@ -211,7 +211,6 @@ struct ragged_kernel {
     if (piece.number != 0) {
       task.first += least(row.head, task.k) + std::int64_t{piece.number - 1} * task.k;
     }
-    task.cut = piece.cut;
     return simt.slice(kernels::row_at(simt, a.matrix, row.row), piece.begin, piece.elements);
   }
 

@@ -215,8 +215,9 @@ std::optional<ragged_choice> choose_short(const problem& p, const device& where)
   return choose_ragged<T>({true, 0}, short_rows, where, short_rows.n);
 }
 
-// Shares of a length that pays: the least, and two for each multiprocessor, as many as it holds
-// blocks of 512 threads. Each piece more costs k candidates and the time of a selection.
+// Shares of a length that pays: the least, and two for each multiprocessor. If rows are few, a
+// share has 512 threads, so a multiprocessor holds two. Each piece more costs k candidates and the
+// time of a selection.
 template <class T>
 std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   const double longest = static_cast<double>(p.n);
@@ -249,7 +250,7 @@ call_plan cut_plan(const problem& p, const device& where) {
   if (p.q > 65536) return call_plan::refused("Q > 65536: one block reads the lengths of the rows");
   const std::int64_t units = p.q * units_of(static_cast<position>(p.n));
   if (units > std::int64_t{~position{0}}) {
-    return call_plan::refused("the rows may have more than 2^40 elements");
+    return call_plan::refused("Q rows of up to n elements may have more than 2^40");
   }
   const auto c = choose_cut<T>(p, where);
   if (!c) return call_plan::refused("k is too large for a list in shared memory");

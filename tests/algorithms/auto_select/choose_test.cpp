@@ -72,7 +72,9 @@ TEST(choose, takes_the_best_of_few_rows_without_a_selection) {
   EXPECT_EQ(chosen(shaped(2048, 64, 1)), "best-of-row");
   EXPECT_NE(chosen(shaped(128'256, 1, 2)), "best-of-row");
   EXPECT_NE(chosen(shaped(128'256, 512, 1)), "best-of-row") << "reading takes most of the time";
-  EXPECT_NE(chosen(shaped(1024, 64, 1)), "best-of-row") << "a warp is enough for a row";
+  EXPECT_EQ(chosen(shaped(128'256, 132, 1)), "best-of-row");
+  EXPECT_NE(chosen(shaped(128'256, 133, 1)), "best-of-row");
+  EXPECT_NE(chosen(shaped(2047, 64, 1)), "best-of-row") << "a warp is enough for a row";
 }
 
 // Whatever lengths a row may have: tables know equal rows alone.

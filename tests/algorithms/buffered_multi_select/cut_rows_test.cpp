@@ -1,0 +1,131 @@
+// How long ragged rows are cut into pieces: each piece once, places that exist, and no piece but a
+// row's first or last that is short.
+
+#include "algorithms/buffered_multi_select/block/cut_rows.cuh"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/backend/host_backend.hpp"
+
+namespace kselect::bms {
+namespace {
+
+struct cut_lengths {
+  cut_totals totals{};
+  std::vector<row_piece> pieces;
+  std::vector<cut_row> rows;
+  std::vector<position> whole;
+};
+
+cut_lengths cut(const std::vector<std::int32_t>& lengths, position shares, position shortest_share,
+                position shortest_row = 0) {
+  const auto q = static_cast<std::int64_t>(lengths.size());
+  cut_lengths found;
+  found.pieces.resize(2 * std::size_t{shares}, row_piece{7, 7, 7, 7});
+  found.rows.resize(shares);
+  found.whole.resize(lengths.size());
+  kernels::row_places places{};
+  places.lengths.of_32 = {lengths.data(), q};
+  places.has_lengths = true;
+  places.rows = q;
+  places.n = 1U << 31;
+  piece_lists lists;
+  lists.totals = {&found.totals, 1};
+  lists.pieces = {found.pieces.data(), static_cast<std::int64_t>(found.pieces.size())};
+  lists.rows = {found.rows.data(), shares};
+  lists.whole = {found.whole.data(), q};
+  lists.shares = shares;
+  lists.shortest_row = shortest_row;
+  lists.shortest_share = shortest_share;
+  const auto place = runtime::open_host_backend(executor_kind::fiber, 2);
+  const status done = simt::launch<cut_kernel>(place->executor(), {1, 64}, {places, lists});
+  EXPECT_TRUE(done.ok()) << done.message;
+  return found;
+}
+
+// The pieces of each row in order, by the number of the row.
+std::map<std::int64_t, std::vector<row_piece>> pieces_of_rows(const cut_lengths& found) {
+  std::map<std::int64_t, std::vector<row_piece>> of;
+  for (const row_piece& p : found.pieces) {
+    if (p.elements == 0) continue;
+    auto& own = of[found.rows.at(p.cut).row];
+    own.resize(std::max(own.size(), p.number + std::size_t{1}));
+    EXPECT_EQ(own[p.number].elements, 0U) << "listed twice";
+    own[p.number] = p;
+  }
+  return of;
+}
+
+void expect_pieces(const std::vector<std::int32_t>& lengths, position shares,
+                   position shortest_share) {
+  const cut_lengths found = cut(lengths, shares, shortest_share);
+  auto of = pieces_of_rows(found);
+  ASSERT_EQ(of.size(), found.totals.rows);
+  ASSERT_LE(found.totals.rows, shares);
+  std::vector<bool> taken(2 * std::size_t{shares});
+  for (position c = 0; c < found.totals.rows; ++c) {
+    const cut_row& row = found.rows[c];
+    const auto& pieces = of.at(row.row);
+    ASSERT_EQ(pieces.size(), row.count);
+    ASSERT_GE(row.count, 2U);
+    position begin = 0;
+    for (position i = 0; i < row.count; ++i) {
+      const position wanted = i == 0 ? row.head : i + 1 == row.count ? row.last : row.elements;
+      EXPECT_EQ(pieces[i].elements, wanted);
+      EXPECT_EQ(pieces[i].begin, begin);
+      begin += pieces[i].elements;
+      const std::size_t place_of_candidates = std::size_t{row.first} + i;
+      ASSERT_LT(place_of_candidates, taken.size());
+      EXPECT_FALSE(taken[place_of_candidates]) << "two pieces have the same candidates";
+      taken[place_of_candidates] = true;
+    }
+    EXPECT_EQ(begin, static_cast<position>(lengths[static_cast<std::size_t>(row.row)]));
+    EXPECT_GE(3 * row.elements, shortest_share * share_unit);
+  }
+  std::vector<bool> seen(lengths.size());
+  for (position i = 0; i < found.totals.whole; ++i) seen.at(found.whole[i]) = true;
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    EXPECT_NE(seen[r], of.contains(static_cast<std::int64_t>(r))) << "row " << r;
+  }
+}
+
+TEST(cut_rows, lists_each_element_of_each_row_once) {
+  expect_pieces({0, 0, 0}, 4, 1);
+  expect_pieces({1 << 30}, 264, 64);                                  // one row has all shares
+  expect_pieces(std::vector<std::int32_t>(142, 1 << 20), 264, 64);    // laid end to end
+  expect_pieces(std::vector<std::int32_t>(22, 1 << 20), 264, 64);     // a share has one piece
+  expect_pieces(std::vector<std::int32_t>(7, 3 * share_unit), 8, 2);  // just longer than a part
+  std::mt19937 random(1);
+  const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
+  for (int turn = 0; turn < 300; ++turn) {
+    std::vector<std::int32_t> lengths(static_cast<std::size_t>(up_to(90)));
+    for (std::int32_t& one : lengths) one = up_to(1 << up_to(20)) - 1;
+    expect_pieces(lengths, static_cast<position>(up_to(40)), static_cast<position>(up_to(9)));
+  }
+}
+
+TEST(cut_rows, leaves_short_rows_to_warps) {
+  const cut_lengths found = cut({0, 99, 100, 101, 40'000}, 4, 8, 100);
+  EXPECT_EQ(found.totals.whole, 2U);
+  EXPECT_EQ(found.totals.rows, 1U);
+}
+
+TEST(cut_rows, gives_equal_shares_to_rows_that_would_not_fit_otherwise) {
+  const cut_lengths found = cut(std::vector<std::int32_t>(142, 1 << 20), 264, 64);
+  std::vector<position> of_share(264);
+  for (std::size_t i = 0; i < found.pieces.size(); ++i) of_share[i / 2] += found.pieces[i].elements;
+  const position last = of_share.back();
+  of_share.pop_back();
+  const auto [least, most] = std::ranges::minmax(of_share);
+  EXPECT_EQ(least, most);
+  EXPECT_LE(last, most);
+  EXPECT_LE(most, (142LL << 20) / 264 + share_unit);
+}
+
+}  // namespace
+}  // namespace kselect::bms
