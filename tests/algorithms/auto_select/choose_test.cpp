@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "kselect/registry.hpp"
+#include "kselect/simt/launch_notes.hpp"
 #include "tests/problems.hpp"
 
 namespace kselect {
@@ -75,6 +76,22 @@ TEST(choose, takes_the_best_of_few_rows_without_a_selection) {
   EXPECT_EQ(chosen(shaped(128'256, 132, 1)), "best-of-row");
   EXPECT_NE(chosen(shaped(128'256, 133, 1)), "best-of-row");
   EXPECT_NE(chosen(shaped(2047, 64, 1)), "best-of-row") << "a warp is enough for a row";
+}
+
+TEST(choose, orders_no_answer_of_one_element_that_is_the_first_of_equal_ones) {
+  const device where = large_gpu();
+  const auto launches = [&](const char* name, const problem& p) {
+    simt::launch_notes notes;
+    const call_plan plan = find_algorithm(name)->algorithm->plan(p, where);
+    const std::span memory(static_cast<std::byte*>(nullptr), plan.workspace());
+    EXPECT_TRUE(plan.enqueue({}, memory, {.device = &where}).ok());
+    return notes.launches.size();
+  };
+  const problem p = shaped(128'256, 8, 1);
+  for (const char* name : {"auto", "auto+sorted", "auto+stable"}) EXPECT_EQ(launches(name, p), 2);
+  problem last = p;
+  last.nan = nan_order::last;
+  EXPECT_GT(launches("auto+stable", last), 2);
 }
 
 // Whatever lengths a row may have: tables know equal rows alone.
