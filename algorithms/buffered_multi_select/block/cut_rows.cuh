@@ -35,6 +35,7 @@ struct row_piece {
 // A long row.
 struct cut_row {
   std::int64_t row;
+  std::uint64_t begin;            // its first unit among those of all long rows
   position first, count;          // its pieces' places among all
   position head, elements, last;  // elements of the first piece, of others, and of the last
 };
@@ -68,12 +69,13 @@ KSELECT_HD constexpr position units_of(position elements) {
 }
 
 struct cut_storage {
-  position of_warps[1024 / simt::warp_size];  // units
-  position longest_whole;                     // units: longer rows are cut
-  position rows, units;                       // long rows, and theirs
-  position alone;                             // pieces of them, if no share has two
-  position pieces;                            // that are listed
-  position whole;                             // rows that are taken whole
+  std::uint64_t of_warps[1024 / simt::warp_size];  // units
+  std::uint64_t units;                             // of long rows
+  position rows;                                   // long ones
+  position longest_whole;                          // units: longer rows are cut
+  position alone;                                  // pieces of long rows, if no share has two
+  position pieces;                                 // that are listed
+  position whole;                                  // rows that are taken whole
 };
 
 // Lists the pieces. One block calls run(). Its code is fetched from memory once and runs once, so
@@ -86,11 +88,11 @@ class cutting {
       : simt_(on), shared_(shared), places_(places), lists_(lists) {}
 
   KSELECT_HD void run() {
-    const position all = units_of_all();
+    const std::uint64_t all = units_of_all();
     if (simt_.thread() == 0) {
-      const position even = (all - 1) / lists_.shares + 1;
-      shared_.longest_whole = even > lists_.shortest_share ? even : lists_.shortest_share;
-      shared_.rows = shared_.units = shared_.alone = shared_.pieces = shared_.whole = 0;
+      shared_.longest_whole = even_part(all);
+      shared_.units = 0;
+      shared_.rows = shared_.alone = shared_.pieces = shared_.whole = 0;
     }
     for (position i = simt_.thread(); i < 2 * lists_.shares; i += simt_.threads()) {
       simt_.store(lists_.pieces, i, row_piece{0, 0, 0, 0});
@@ -109,9 +111,16 @@ class cutting {
     return row < places_.rows ? kernels::range_of(simt_, places_, row).length : 0;
   }
 
-  KSELECT_HD position units_of_all() {
+  // Units of a share, if the shares have `all` of them.
+  KSELECT_HD position even_part(std::uint64_t all) const {
+    const std::uint64_t even = (all - 1) / lists_.shares + 1;
+    if (even > ~position{0}) return ~position{0};  // no row has as many
+    return even > lists_.shortest_share ? static_cast<position>(even) : lists_.shortest_share;
+  }
+
+  KSELECT_HD std::uint64_t units_of_all() {
     constexpr int at_once = 4;  // loads in flight
-    position own = 0;
+    std::uint64_t own = 0;
     for (std::int64_t row = simt_.thread(); row < places_.rows; row += at_once * simt_.threads()) {
       position length[at_once];
       KSELECT_UNROLL
@@ -119,23 +128,25 @@ class cutting {
       KSELECT_UNROLL
       for (int i = 0; i < at_once; ++i) own += units_of(length[i]);
     }
-    own = simt_.reduce_add(simt::full_mask, own);
+    for (int delta = simt::warp_size / 2; delta > 0; delta /= 2) {
+      own += simt_.shfl_xor(simt::full_mask, own, delta);
+    }
     if (simt_.lane() == 0) shared_.of_warps[simt_.warp()] = own;
     simt_.sync_block();
-    position all = 0;
+    std::uint64_t all = 0;
     for (int w = 0; w < simt_.warps(); ++w) all += shared_.of_warps[w];
     return all == 0 ? 1 : all;
   }
 
-  // Lists the rows that are taken whole, and the long ones. Of these `first` is the place of its
-  // first unit among theirs, and `head` its length, until list_pieces() lists its pieces.
+  // Lists the rows that are taken whole, and the long ones. Of these `head` is the length until
+  // list_pieces() lists their pieces.
   KSELECT_HD void list_rows() {
     for (std::int64_t row = simt_.thread(); row < places_.rows; row += simt_.threads()) {
       const position length = length_of(row), units = units_of(length);
       if (units > shared_.longest_whole) {
-        const position first = simt_.atomic_add(shared_.units, units);
+        const std::uint64_t begin = simt_.atomic_add(shared_.units, units);
         simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
-                    cut_row{row, first, 0, length, 0, 0});
+                    cut_row{row, begin, 0, 0, length, 0, 0});
       } else if (length >= lists_.shortest_row) {
         simt_.store(lists_.whole, simt_.atomic_add(shared_.whole, 1U), static_cast<position>(row));
       }
@@ -153,10 +164,8 @@ class cutting {
   KSELECT_HD void list_pieces() {
     if (shared_.rows == 0) return;
     // No longer than `longest_whole`, because the other rows need no shares.
-    const position even = (shared_.units - 1) / lists_.shares + 1;
-    const position least = even > lists_.shortest_share ? even : lists_.shortest_share;
-    const position shares = (shared_.units - 1) / least + 1;
-    const position share = (shared_.units - 1) / shares + 1;
+    const auto shares = static_cast<position>((shared_.units - 1) / even_part(shared_.units) + 1);
+    const auto share = static_cast<position>((shared_.units - 1) / shares + 1);
     for (position cut = simt_.thread(); cut < shared_.rows; cut += simt_.threads()) {
       const position units = units_of(simt_.load(lists_.rows, cut).head);
       simt_.atomic_add(shared_.alone, pieces_alone(units, share));
@@ -167,14 +176,16 @@ class cutting {
       cut_row row = simt_.load(lists_.rows, cut);
       const position length = row.head, units = units_of(length);
       const position each = alone ? (units - 1) / pieces_alone(units, share) + 1 : share;
-      const position begin = alone ? 0 : row.first, skipped = begin % each;  // of its first share
+      const std::uint64_t begin = alone ? 0 : row.begin;
+      const auto skipped = static_cast<position>(begin % each);  // of its first share
       row.count = (skipped + units - 1) / each + 1;
       row.first = simt_.atomic_add(shared_.pieces, row.count);
       row.head = (each - skipped) * share_unit;
       row.elements = each * share_unit;
       row.last = length - row.head - (row.count - 2) * row.elements;
       simt_.store(lists_.rows, cut, row);
-      list_pieces_of(row, cut, alone ? row.first : begin / each, skipped != 0);
+      list_pieces_of(row, cut, alone ? row.first : static_cast<position>(begin / each),
+                     skipped != 0);
     }
   }
 

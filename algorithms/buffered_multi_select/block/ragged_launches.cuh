@@ -248,10 +248,6 @@ std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
 template <class T>
 call_plan cut_plan(const problem& p, const device& where) {
   if (p.q > 65536) return call_plan::refused("Q > 65536: one block reads the lengths of the rows");
-  const std::int64_t units = p.q * units_of(static_cast<position>(p.n));
-  if (units > std::int64_t{~position{0}}) {
-    return call_plan::refused("Q rows of up to n elements may have more than 2^40");
-  }
   const auto c = choose_cut<T>(p, where);
   if (!c) return call_plan::refused("k is too large for a list in shared memory");
   if (c->shares == 0) return call_plan::of<&start_ragged_blocks<T>>(p, 0, c->rows);

@@ -96,10 +96,11 @@ void expect_pieces(const std::vector<std::int32_t>& lengths, position shares,
 
 TEST(cut_rows, lists_each_element_of_each_row_once) {
   expect_pieces({0, 0, 0}, 4, 1);
-  expect_pieces({1 << 30}, 264, 64);                                  // one row has all shares
-  expect_pieces(std::vector<std::int32_t>(142, 1 << 20), 264, 64);    // laid end to end
-  expect_pieces(std::vector<std::int32_t>(22, 1 << 20), 264, 64);     // a share has one piece
-  expect_pieces(std::vector<std::int32_t>(7, 3 * share_unit), 8, 2);  // just longer than a part
+  expect_pieces({1 << 30}, 264, 64);                                    // one row has all shares
+  expect_pieces(std::vector<std::int32_t>(142, 1 << 20), 264, 64);      // laid end to end
+  expect_pieces(std::vector<std::int32_t>(22, 1 << 20), 264, 64);       // a share has one piece
+  expect_pieces(std::vector<std::int32_t>(7, 3 * share_unit), 8, 2);    // just longer than a part
+  expect_pieces(std::vector<std::int32_t>(600, 0x7fffffff), 1000, 64);  // more than 2^32 units
   std::mt19937 random(1);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
   for (int turn = 0; turn < 300; ++turn) {
