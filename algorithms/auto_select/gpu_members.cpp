@@ -50,9 +50,8 @@ bool many_short_rows(const problem& p, const device& where) {
   return p.n <= 1024 && p.q >= 64 * where.multiprocessors;
 }
 
-// With more rows one block a row is as fast: reading takes most of the time. In the record
-// results/nvidia-h200/best_of_row it is faster at 64 rows and not at 256, and from 2048 elements
-// on.
+// With more rows one block a row is as fast: reading takes most of the time. The record
+// results/nvidia-h200/best_of_row has rows of 2048 elements and more, and 64 and 256 of them.
 bool best_of_few(const problem& p, const device& where) {
   return p.k == 1 && p.q <= where.multiprocessors && p.n >= 2048;
 }

@@ -112,15 +112,6 @@ inline call_plan plan_sorted(const call_plan& member, const problem& p, const de
 
 // ---- the entries
 
-// A member for k = 1 that itself takes the first of equal elements: no step has to follow.
-inline choice choose_best_alone(const problem& p, const device& where) {
-  if (p.map != row_numbers::none || p.nan != nan_order::total_order) return {};
-  choice found = choose_algorithm(p, where);
-  const bool is_first = found.member != nullptr &&
-                        found.member->promises.tie_break == tie_break::prefer_smaller_index;
-  return is_first ? found : choice{};
-}
-
 inline choice choose_ordered(const problem& p, const device& where, answer_order wanted) {
   if (p.payload == payload::kth_value) return choose_algorithm(p, where);
   if (!p.has_values()) return choose_ordered(with_values(p), where, wanted);
@@ -130,13 +121,18 @@ inline choice choose_ordered(const problem& p, const device& where, answer_order
     });
   }
   const bool on_host = where.kind == executor_kind::cpu;
-  if (!on_host && p.k == 1) {
-    if (choice best = choose_best_alone(p, where); best.plan) return best;
-  }
-  // Some members are asked for k + 1, and the choice of `auto` may depend on it.
   problem asked = on_host ? in_total_order(without_map(p)) : in_positions(p);
-  if (!on_host && wanted == answer_order::stable && p.has_indices() && p.k < p.n) ++asked.k;
-  choice found = choose_algorithm(asked, where);
+  const bool of_ties = !on_host && wanted == answer_order::stable && p.has_indices() && p.k < p.n;
+  choice found;
+  if (!of_ties || p.k == 1) found = choose_algorithm(asked, where);
+  // For k = 1 there is a member that settles ties itself. All others are asked for k + 1, and the
+  // choice of `auto` may depend on it.
+  const bool settled = found.member != nullptr &&
+                       found.member->promises.tie_break == tie_break::prefer_smaller_index;
+  if (of_ties && !settled) {
+    ++asked.k;
+    found = choose_algorithm(asked, where);
+  }
   if (found.member == nullptr) return found;
   found.plan =
       on_host ? plan_sorted(found.plan, p, where) : plan_ordered(*found.member, p, where, wanted);

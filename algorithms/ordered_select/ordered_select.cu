@@ -290,9 +290,13 @@ call_plan plan_finished(const member_plan& member, const problem& p, const devic
 call_plan plan_ordered(const algorithm& member, const problem& p, const device& where,
                        answer_order wanted) {
   if (p.n > kernels::longest_row) return call_plan::refused("n > 2147483647");
+  const bool settles = settles_ties(member, p, wanted);
+  const bool is_plain =
+      p.map == row_numbers::none && p.nan == nan_order::total_order && !p.ragged();
+  const bool is_sorted = member.promises.ordering == output_ordering::stable_sorted;
+  if (is_plain && is_sorted && !settles) return plan_call(member, p, where);  // no step follows
   const member_plan first(plan_call(member, asked_of(member, p, wanted), where));
   if (!first) return call_plan::refused(first.reason());
-  const bool settles = settles_ties(member, p, wanted);
   return visit_bits(p.type, [&]<class T>(T) {
     return p.has_indices() ? plan_finished<T, true>(first, p, where, settles)
                            : plan_finished<T, false>(first, p, where, settles);

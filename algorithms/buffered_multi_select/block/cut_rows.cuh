@@ -68,14 +68,16 @@ KSELECT_HD constexpr position units_of(position elements) {
   return elements / share_unit + (elements % share_unit != 0 ? 1 : 0);
 }
 
+inline constexpr int most_listing_threads = 1024;
+
 struct cut_storage {
-  std::uint64_t of_warps[1024 / simt::warp_size];  // units
-  std::uint64_t units;                             // of long rows
-  position rows;                                   // long ones
-  position longest_whole;                          // units: longer rows are cut
-  position alone;                                  // pieces of long rows, if no share has two
-  position pieces;                                 // that are listed
-  position whole;                                  // rows that are taken whole
+  std::uint64_t of_warps[most_listing_threads / simt::warp_size];  // units
+  std::uint64_t units;                                             // of long rows
+  position rows;                                                   // long ones
+  position longest_whole;                                          // units: longer rows are cut
+  position alone;   // pieces of long rows, if no share has two
+  position pieces;  // that are listed
+  position whole;   // rows that are taken whole
 };
 
 // Lists the pieces. One block calls run(). Its code is fetched from memory once and runs once, so
@@ -209,7 +211,7 @@ class cutting {
 
 // One block.
 struct cut_kernel {
-  static constexpr int max_threads = 1024;
+  static constexpr int max_threads = most_listing_threads;
   struct storage {
     cut_storage lists;
   };
