@@ -23,3 +23,10 @@
 #else
 #define KSELECT_UNROLL
 #endif
+
+// Keeps a loop as it is. Code that runs once costs a GPU the time to fetch it from memory.
+#if defined(__CUDA_ARCH__)
+#define KSELECT_ROLLED _Pragma("unroll 1")
+#else
+#define KSELECT_ROLLED
+#endif

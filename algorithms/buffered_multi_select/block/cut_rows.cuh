@@ -2,58 +2,69 @@
 // Buffered multi-select: long ragged rows cut into pieces, so that blocks share the work evenly
 // whatever the rows' lengths.
 //
-// A first launch of one block reads the lengths. Rows of more than an even part of all elements,
-// two parts for each multiprocessor, are long. They are cut into *pieces* of about equal length. If
+// In a first launch one block reads the lengths. Rows of more than an even part of all elements, two
+// parts for each multiprocessor, are long. They are cut into *pieces* of about equal length. If
 // there would be more of them than blocks, the long rows are laid end to end instead, and cut into
 // equal *shares*: a share is the end of one row, the beginning of the next, or both. If rows are
-// many, the second launch selects from short ones, a row a warp: a block would wait for each of its
-// steps. In the next launch a block takes a share, and selects k candidates from each of its
-// pieces. The last launch selects from the candidates of each long row, and from the other rows.
-// The lengths stay on the device. (docs/decisions/kernels.md has what was tried.)
+// many, other blocks of this launch select from short ones, a row a warp: a block would wait for
+// each of its steps. In the second launch a block takes a share, and selects k candidates from each
+// of its pieces. The last launch selects from the candidates of each long row, and from the other
+// rows. The lengths stay on the device. (docs/decisions/kernels.md has what was tried.)
 //
 // An even part is taken to be no less than 16 k elements, so that its candidates are few beside it,
 // and no less than sqrt(n k), so that a row's candidates are no more than it. Pieces that are no
 // end of a row have a third of it or more.
 
 #include "kernels/ragged_rows.cuh"
+#include "kernels/warp_sums.cuh"
 
 namespace kselect::bms {
 
 using kernels::position;
 
-// Lengths of pieces and shares are multiples of so many elements: whole lines of 128 bytes of any
-// type.
-inline constexpr position share_unit = 256;
+// Lengths of pieces and shares are multiples of a power of two, the *unit*: whole lines of 128
+// bytes of any type, or more if the units of all rows would not fit 32 bits.
+inline constexpr int least_unit_bits = 8;
 
-// The part of a row in a share. A share has two at most, because long rows are longer.
-struct row_piece {
-  position begin, elements;  // in the row; no elements: there is no such piece
-  position cut;              // the row's number among the long ones,
-  position number;           // and the piece's among those of the row
-};
+KSELECT_HD constexpr std::int64_t units_of(std::int64_t elements, int unit_bits) {
+  return (elements - 1 + (std::int64_t{1} << unit_bits)) >> unit_bits;
+}
+constexpr int unit_bits_for(std::int64_t rows, std::int64_t n) {
+  int bits = least_unit_bits;
+  while (rows * units_of(n, bits) >= std::int64_t{1} << 31) ++bits;
+  return bits;
+}
 
 // A long row.
 struct cut_row {
-  std::int64_t row;
-  std::uint64_t begin;            // its first unit among those of all long rows
-  position first, count;          // its pieces' places among all
+  position row;
+  position share;                 // its first; if `head` is shorter, the row begins in its midst
+  position first, count;          // its pieces' numbers among those of all rows
   position head, elements, last;  // elements of the first piece, of others, and of the last
 };
 
+// The part of a row in a share. A share has two at most, because long rows are longer.
+struct row_piece {
+  cut_row of;
+  position number;           // among the row's pieces
+  position begin, elements;  // in the row; no elements: there is no such piece
+};
+
 struct cut_totals {
-  position rows;   // long ones
-  position whole;  // rows that blocks take whole
+  position rows;           // long ones
+  position listed;         // as `taken`
+  position longest_whole;  // units; longer rows are cut
 };
 
 // The lists of a call.
 struct piece_lists {
   simt::global<cut_totals> totals;  // [1]
-  simt::global<row_piece> pieces;   // [2 shares]
   simt::global<cut_row> rows;       // [shares]
-  simt::global<position> whole;     // [Q]
+  simt::global<position> taken;     // [Q] rows that are not left to warps, if any are
   position shares = 0;              // the most; 0: no row is cut
-  position shortest_row = 0;        // for blocks; warps take shorter ones
+  int unit_bits = 0;                // log2 of a unit's elements
   position shortest_share = 0;      // in units
+  position shortest_row = 0;        // for blocks; warps take shorter ones
   bool last_launch = false;         // it takes candidates and whole rows, not shares
 };
 
@@ -64,94 +75,106 @@ struct cut_lists : piece_lists {
   kernels::answer_view<T> candidates;  // [2 shares][k]
 };
 
-KSELECT_HD constexpr position units_of(position elements) {
-  return elements / share_unit + (elements % share_unit != 0 ? 1 : 0);
-}
-
-inline constexpr int most_listing_threads = 1024;
-
 struct cut_storage {
-  std::uint64_t of_warps[most_listing_threads / simt::warp_size];  // units
-  std::uint64_t units;                                             // of long rows
-  position rows;                                                   // long ones
-  position longest_whole;                                          // units: longer rows are cut
-  position alone;   // pieces of long rows, if no share has two
-  position pieces;  // that are listed
-  position whole;   // rows that are taken whole
+  position listed[1024 / simt::warp_size];  // of each warp
+  position all, units;                      // of all rows and of long ones
+  position rows;                            // long ones
+  position alone;                           // pieces of long rows, if no share has two
+  position pieces;                          // that have a number
 };
 
-// Lists the pieces. One block calls run(). Its code is fetched from memory once and runs once, so
-// loops are not unrolled but to have several loads in flight.
+// Lists the long rows, and all that are not left to warps. One block calls run(). A thread has
+// neighbouring rows, so the first loads of all threads fetch all lengths. The code runs once and is
+// fetched from memory first, so there is little of it.
 template <class Simt>
 class cutting {
  public:
   KSELECT_HD cutting(Simt& on, cut_storage& shared, const kernels::row_places& places,
                      const piece_lists& lists)
-      : simt_(on), shared_(shared), places_(places), lists_(lists) {}
+      : simt_(on), shared_(shared), places_(places), lists_(lists) {
+    const position rows = static_cast<position>(places.rows);
+    const position each = (rows - 1) / on.threads() + 1;
+    begin_ = least(on.thread() * each, rows);
+    end_ = least(begin_ + each, rows);
+  }
 
   KSELECT_HD void run() {
-    const std::uint64_t all = units_of_all();
     if (simt_.thread() == 0) {
-      shared_.longest_whole = even_part(all);
-      shared_.units = 0;
-      shared_.rows = shared_.alone = shared_.pieces = shared_.whole = 0;
-    }
-    for (position i = simt_.thread(); i < 2 * lists_.shares; i += simt_.threads()) {
-      simt_.store(lists_.pieces, i, row_piece{0, 0, 0, 0});
+      shared_.all = shared_.units = shared_.rows = shared_.alone = shared_.pieces = 0;
     }
     simt_.sync_block();
-    list_rows();
+    const position listed = add_rows();
+    simt_.sync_block();
+    position before = 0, all = 0;
+    KSELECT_ROLLED
+    for (int w = 0; w < simt_.warps(); ++w) {
+      if (w == simt_.warp()) before = all;
+      all += shared_.listed[w];
+    }
+    const position longest_whole = even_part(shared_.all);
+    list_rows(longest_whole, before + listed);
     simt_.sync_block();
     if (simt_.thread() == 0) {
-      simt_.store(lists_.totals, 0, cut_totals{shared_.rows, shared_.whole});
+      simt_.store(lists_.totals, 0, cut_totals{shared_.rows, all, longest_whole});
     }
-    list_pieces();
+    cut_rows();
   }
 
  private:
-  KSELECT_HD position length_of(std::int64_t row) {
-    return row < places_.rows ? kernels::range_of(simt_, places_, row).length : 0;
-  }
+  KSELECT_HD static position least(position a, position b) { return a < b ? a : b; }
 
   // Units of a share, if the shares have `all` of them.
-  KSELECT_HD position even_part(std::uint64_t all) const {
-    const std::uint64_t even = (all - 1) / lists_.shares + 1;
-    if (even > ~position{0}) return ~position{0};  // no row has as many
-    return even > lists_.shortest_share ? static_cast<position>(even) : lists_.shortest_share;
+  KSELECT_HD position even_part(position all) const {
+    const position even = (all + lists_.shares - 1) / lists_.shares;
+    return even > lists_.shortest_share ? even : lists_.shortest_share;
   }
 
-  KSELECT_HD std::uint64_t units_of_all() {
+  KSELECT_HD position units_of(position length) const {
+    return static_cast<position>(bms::units_of(length, lists_.unit_bits));
+  }
+
+  // Adds up what the threads have. Every thread of the block calls it.
+  KSELECT_HD void add_all(position& shared, position own) {
+    own = simt_.reduce_add(simt::full_mask, own);
+    if (simt_.lane() == 0) simt_.atomic_add(shared, own);
+  }
+
+  // Adds up the units of all rows, and counts those to be listed. Returns how many of these the
+  // lower threads of the warp have.
+  KSELECT_HD position add_rows() {
     constexpr int at_once = 4;  // loads in flight
-    std::uint64_t own = 0;
-    for (std::int64_t row = simt_.thread(); row < places_.rows; row += at_once * simt_.threads()) {
-      position length[at_once];
+    position units = 0, listed = 0;
+    KSELECT_ROLLED
+    for (position row = begin_; row < end_; row += at_once) {
+      position lengths[at_once];
+      kernels::lengths_at(simt_, places_, row, lengths);
       KSELECT_UNROLL
-      for (int i = 0; i < at_once; ++i) length[i] = length_of(row + i * simt_.threads());
-      KSELECT_UNROLL
-      for (int i = 0; i < at_once; ++i) own += units_of(length[i]);
+      for (int i = 0; i < at_once; ++i) {
+        if (row + i >= end_) break;
+        units += units_of(lengths[i]);
+        if (lengths[i] >= lists_.shortest_row) ++listed;
+      }
     }
-    for (int delta = simt::warp_size / 2; delta > 0; delta /= 2) {
-      own += simt_.shfl_xor(simt::full_mask, own, delta);
-    }
-    if (simt_.lane() == 0) shared_.of_warps[simt_.warp()] = own;
-    simt_.sync_block();
-    std::uint64_t all = 0;
-    for (int w = 0; w < simt_.warps(); ++w) all += shared_.of_warps[w];
-    return all == 0 ? 1 : all;
+    add_all(shared_.all, units);
+    const position through = kernels::sum_up_to_lane(simt_, listed);
+    if (simt_.lane() == simt::warp_size - 1) shared_.listed[simt_.warp()] = through;
+    return through - listed;
   }
 
-  // Lists the rows that are taken whole, and the long ones. Of these `head` is the length until
-  // list_pieces() lists their pieces.
-  KSELECT_HD void list_rows() {
-    for (std::int64_t row = simt_.thread(); row < places_.rows; row += simt_.threads()) {
-      const position length = length_of(row), units = units_of(length);
-      if (units > shared_.longest_whole) {
-        const std::uint64_t begin = simt_.atomic_add(shared_.units, units);
-        simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
-                    cut_row{row, begin, 0, 0, length, 0, 0});
-      } else if (length >= lists_.shortest_row) {
-        simt_.store(lists_.whole, simt_.atomic_add(shared_.whole, 1U), static_cast<position>(row));
+  // Lists the rows, this thread's from place `to` on. Of long ones `head` is the length and `share`
+  // the first unit until cut_rows() has cut them.
+  KSELECT_HD void list_rows(position longest_whole, position to) {
+    KSELECT_ROLLED
+    for (position row = begin_; row < end_; ++row) {
+      const position length = kernels::range_of(simt_, places_, row).length;
+      const position units = units_of(length);
+      if (lists_.shortest_row != 0 && length >= lists_.shortest_row) {
+        simt_.store(lists_.taken, to++, row);
       }
+      if (units <= longest_whole) continue;
+      const position begin = simt_.atomic_add(shared_.units, units);
+      simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
+                  cut_row{row, begin, 0, 0, length, 0, 0});
     }
   }
 
@@ -161,45 +184,33 @@ class cutting {
     return nearest < 2 ? 2 : nearest;
   }
 
-  // Lists the pieces of the long rows. If there are enough shares, each has one piece. Otherwise
-  // rows are laid end to end and cut into shares as equal as their number allows.
-  KSELECT_HD void list_pieces() {
-    if (shared_.rows == 0) return;
+  // Cuts the long rows. If there are enough shares, each has one piece. Otherwise rows are laid end
+  // to end and cut into equal shares.
+  KSELECT_HD void cut_rows() {
     // No longer than `longest_whole`, because the other rows need no shares.
-    const auto shares = static_cast<position>((shared_.units - 1) / even_part(shared_.units) + 1);
-    const auto share = static_cast<position>((shared_.units - 1) / shares + 1);
-    for (position cut = simt_.thread(); cut < shared_.rows; cut += simt_.threads()) {
-      const position units = units_of(simt_.load(lists_.rows, cut).head);
-      simt_.atomic_add(shared_.alone, pieces_alone(units, share));
+    const position share = even_part(shared_.units);
+    position own = 0;
+    KSELECT_ROLLED
+    for (position i = simt_.thread(); i < shared_.rows; i += simt_.threads()) {
+      own += pieces_alone(units_of(simt_.load(lists_.rows, i).head), share);
     }
+    add_all(shared_.alone, own);
     simt_.sync_block();
     const bool alone = shared_.alone <= lists_.shares;
-    for (position cut = simt_.thread(); cut < shared_.rows; cut += simt_.threads()) {
-      cut_row row = simt_.load(lists_.rows, cut);
+    KSELECT_ROLLED
+    for (position i = simt_.thread(); i < shared_.rows; i += simt_.threads()) {
+      cut_row row = simt_.load(lists_.rows, i);
       const position length = row.head, units = units_of(length);
       const position each = alone ? (units - 1) / pieces_alone(units, share) + 1 : share;
-      const std::uint64_t begin = alone ? 0 : row.begin;
-      const auto skipped = static_cast<position>(begin % each);  // of its first share
+      const position begin = alone ? 0 : row.share;
+      const position skipped = begin % each;  // of its first share
       row.count = (skipped + units - 1) / each + 1;
       row.first = simt_.atomic_add(shared_.pieces, row.count);
-      row.head = (each - skipped) * share_unit;
-      row.elements = each * share_unit;
+      row.share = alone ? row.first : begin / each;
+      row.head = (each - skipped) << lists_.unit_bits;
+      row.elements = each << lists_.unit_bits;
       row.last = length - row.head - (row.count - 2) * row.elements;
-      simt_.store(lists_.rows, cut, row);
-      list_pieces_of(row, cut, alone ? row.first : static_cast<position>(begin / each),
-                     skipped != 0);
-    }
-  }
-
-  // Lists a row's pieces, of share number `share` and the next ones. A row that begins in the midst
-  // of a share has the share's second piece.
-  KSELECT_HD void list_pieces_of(const cut_row& row, position cut, position share, bool midst) {
-    position begin = 0, elements = row.head;
-    for (position i = 0; i < row.count; ++i) {
-      const position place = 2 * (share + i) + (i == 0 && midst ? 1 : 0);
-      simt_.store(lists_.pieces, place, row_piece{begin, elements, cut, i});
-      begin += elements;
-      elements = i + 2 == row.count ? row.last : row.elements;
+      simt_.store(lists_.rows, i, row);
     }
   }
 
@@ -207,11 +218,12 @@ class cutting {
   cut_storage& shared_;
   const kernels::row_places& places_;
   const piece_lists& lists_;
+  position begin_, end_;  // this thread's rows
 };
 
 // One block.
 struct cut_kernel {
-  static constexpr int max_threads = most_listing_threads;
+  static constexpr int max_threads = 1024;
   struct storage {
     cut_storage lists;
   };
@@ -225,5 +237,23 @@ struct cut_kernel {
     cutting<Simt>(simt, shared.lists, a.places, a.lists).run();
   }
 };
+
+// Finds the pieces of share number block(). All threads of a block call it.
+template <class Simt>
+KSELECT_HD void find_pieces(Simt& simt, const piece_lists& lists, row_piece (&pieces)[2]) {
+  if (simt.thread() < 2) pieces[simt.thread()].elements = 0;
+  simt.sync_block();
+  const position rows = simt.load(lists.totals, 0).rows;
+  KSELECT_ROLLED
+  for (position r = simt.thread(); r < rows; r += simt.threads()) {
+    const cut_row row = simt.load(lists.rows, r);
+    const position i = static_cast<position>(simt.block()) - row.share;  // wraps below it
+    if (i >= row.count) continue;
+    const position begin = i == 0 ? 0 : row.head + (i - 1) * row.elements;
+    const position elements = i == 0 ? row.head : i + 1 == row.count ? row.last : row.elements;
+    pieces[i == 0 && row.head != row.elements ? 1 : 0] = {row, i, begin, elements};
+  }
+  simt.sync_block();
+}
 
 }  // namespace kselect::bms

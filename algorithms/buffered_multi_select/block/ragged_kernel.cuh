@@ -116,18 +116,22 @@ class ragged_team : public team<Simt, T, true, one_warp, one_warp, true> {
 // thread pass.
 template <class T, bool one_warp, int loads, bool many>
 struct ragged_kernel {
-  static constexpr int teams = one_warp ? rows_per_block : 1;  // of a block
-  static constexpr int max_threads = one_warp ? rows_per_block * simt::warp_size : 1024;
+  static constexpr int most_teams = one_warp ? 8 : 1;  // of a block
+  static constexpr int max_threads = one_warp ? most_teams * simt::warp_size : 1024;
+  // Of warps, this leaves 80 registers: nearly all of 4096 short rows are worked on at once.
+  static constexpr int min_blocks = one_warp ? 24 / most_teams : 1;
   struct storage {
-    team_storage<key_of<T>> team[teams];
-    plan shape[teams];
-    team_task task[teams];
+    team_storage<key_of<T>> team[most_teams];
+    plan shape[most_teams];
+    team_task task[most_teams];
+    cut_storage lists;
+    row_piece pieces[2];  // of the block's share
   };
   using args = ragged_args<T>;
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    if (a.cut.shares != 0) simt.wait_for_previous();  // it lists the pieces
+    if (a.cut.shares != 0 && !begin_cut(simt, shared, a)) return;
     const int number = one_warp ? simt.warp() : 0;
     auto* const own = static_cast<unsigned char*>(simt.dynamic_shared()) +
                       static_cast<std::size_t>(number) * team_memory<T, true>::bytes(a.shape);
@@ -138,7 +142,7 @@ struct ragged_kernel {
     for (std::int64_t i = first_task(simt, a, number); i < tasks;
          i = next_task(simt, a, i, tasks)) {
       team_task task{};
-      const auto elements = task_at(simt, a, i, task);
+      const auto elements = task_at(simt, shared, a, i, task);
       if (task.from == source::nothing) continue;
       task.elements = static_cast<position>(elements.size);
       if (mine.thread() == 0) shared.task[number] = task;
@@ -160,15 +164,35 @@ struct ragged_kernel {
     return !one_warp && a.cut.shares != 0 && !a.cut.last_launch;
   }
 
+  // Block 0 of a launch of warps lists the long rows, and nothing else. Blocks wait for the list.
+  template <class Simt>
+  KSELECT_HD static bool begin_cut(Simt& simt, storage& shared, const args& a) {
+    if constexpr (one_warp) {
+      if (simt.block() != 0) return true;
+      cutting<Simt>(simt, shared.lists, a.matrix, a.cut).run();
+      return false;
+    } else {
+      simt.wait_for_previous();
+      if (takes_shares(a)) find_pieces(simt, a.cut, shared.pieces);
+      return true;
+    }
+  }
+
+  KSELECT_HD static int listing_blocks(const args& a) { return a.cut.shares != 0 ? 1 : 0; }
+
   template <class Simt>
   KSELECT_HD static std::int64_t first_task(Simt& simt, const args& a, int number) {
     const std::int64_t block = simt.block();
-    return takes_shares(a) ? 2 * block : block * teams + number;
+    if constexpr (one_warp) return (block - listing_blocks(a)) * simt.warps() + number;
+    return takes_shares(a) ? 2 * block : block;
   }
   template <class Simt>
   KSELECT_HD static std::int64_t next_task(Simt& simt, const args& a, std::int64_t task,
                                            std::int64_t end) {
-    if (!takes_shares(a)) return task + std::int64_t{simt.blocks()} * teams;
+    if constexpr (one_warp) {
+      return task + (std::int64_t{simt.blocks()} - listing_blocks(a)) * simt.warps();
+    }
+    if (!takes_shares(a)) return task + simt.blocks();
     return task % 2 == 0 ? task + 1 : end;
   }
 
@@ -177,22 +201,28 @@ struct ragged_kernel {
     if (one_warp || a.cut.shares == 0) return a.matrix.rows;
     if (takes_shares(a)) return std::int64_t{2} * a.cut.shares;
     const cut_totals all = simt.load(a.cut.totals, 0);
-    return std::int64_t{all.rows} + all.whole;
+    return std::int64_t{all.rows} + all.listed;
   }
 
   // Finds the elements of task number i.
   template <class Simt>
-  KSELECT_HD static simt::global<const T> task_at(Simt& simt, const args& a, std::int64_t i,
-                                                  team_task& task) {
-    std::int64_t row = i;
-    if (!one_warp && a.cut.shares != 0) {
-      if (takes_shares(a)) return piece_at(simt, a, i, task);
-      const std::int64_t merged = simt.load(a.cut.totals, 0).rows;
-      if (i < merged) return candidates_at(simt, a, i, task);
-      row = simt.load(a.cut.whole, i - merged);
+  KSELECT_HD static simt::global<const T> task_at(Simt& simt, const storage& shared, const args& a,
+                                                  std::int64_t i, team_task& task) {
+    std::int64_t row = i, longest = a.matrix.n;
+    if (a.cut.shares != 0) {
+      if constexpr (one_warp) {
+        longest = std::int64_t{a.cut.shortest_row} - 1;
+      } else {
+        if (takes_shares(a)) return piece_at(simt, a, shared.pieces[i % 2], task);
+        const cut_totals all = simt.load(a.cut.totals, 0);
+        if (i < all.rows) return candidates_at(simt, a, i, task);
+        row = i - all.rows;
+        if (a.cut.shortest_row != 0) row = simt.load(a.cut.taken, row);
+        longest = std::int64_t{all.longest_whole} << a.cut.unit_bits;
+      }
     }
     const auto elements = kernels::row_at(simt, a.matrix, row);
-    if (one_warp && a.cut.shares != 0 && elements.size >= a.cut.shortest_row) return {};
+    if (elements.size > longest) return {};  // another launch takes it
     task.from = source::row;
     task.k = kernels::wanted_of(simt, a.matrix, row);
     task.first = row * a.matrix.k;
@@ -200,18 +230,18 @@ struct ragged_kernel {
   }
 
   template <class Simt>
-  KSELECT_HD static simt::global<const T> piece_at(Simt& simt, const args& a, std::int64_t i,
-                                                   team_task& task) {
-    const row_piece piece = simt.load(a.cut.pieces, i);
+  KSELECT_HD static simt::global<const T> piece_at(Simt& simt, const args& a,
+                                                   const row_piece& piece, team_task& task) {
     if (piece.elements == 0) return {};
-    const cut_row row = simt.load(a.cut.rows, piece.cut);
+    const cut_row& row = piece.of;
     task.from = source::piece;
     task.k = kernels::wanted_of(simt, a.matrix, row.row);
     task.first = std::int64_t{row.first} * a.matrix.k;
     if (piece.number != 0) {
       task.first += least(row.head, task.k) + std::int64_t{piece.number - 1} * task.k;
     }
-    return simt.slice(kernels::row_at(simt, a.matrix, row.row), piece.begin, piece.elements);
+    const std::int64_t begin = kernels::start_of(simt, a.matrix, row.row) + piece.begin;
+    return simt.slice(a.matrix.input, begin, piece.elements);
   }
 
   template <class Simt>
@@ -220,7 +250,7 @@ struct ragged_kernel {
     const cut_row row = simt.load(a.cut.rows, i);
     task.from = source::candidates;
     task.k = kernels::wanted_of(simt, a.matrix, row.row);
-    task.first = row.row * a.matrix.k;
+    task.first = std::int64_t{row.row} * a.matrix.k;
     task.cut = static_cast<position>(i);
     return simt.slice(
         simt::global<const T>(a.cut.candidates.values), std::int64_t{row.first} * a.matrix.k,

@@ -10,6 +10,10 @@
 
 namespace kselect::bms {
 
+// The kernel with one warp a row.
+template <class T>
+using ragged_warps = ragged_kernel<T, true, most_loads<T>, true>;
+
 struct ragged_choice {
   reading how;
   plan shape;
@@ -64,7 +68,9 @@ std::optional<ragged_choice> choose_ragged(const block_variant& v, const problem
   c.how.loads = most_loads<T>;  // one instance a form
   if (c.many && !v.warp) c.how.groups = many_groups;
   const std::size_t rows = v.warp ? rows_per_block : 1;
-  const std::size_t fixed = rows * (sizeof(team_storage<key_of<T>>) + sizeof(plan));
+  const std::size_t fixed =
+      v.warp ? sizeof(typename ragged_warps<T>::storage)
+             : sizeof(typename ragged_kernel<T, false, most_loads<T>, true>::storage);
   const auto shape = ragged_shape<T>(p.n, longest.k, c.how, dynamic_shared(where, fixed) / rows);
   if (!shape) return {};
   c.shape = *shape;
@@ -105,19 +111,11 @@ ragged_args<T> args_of(const ragged_choice& c, bool warp, const problem& p, cons
   return a;
 }
 
-// The kernel with one warp a row.
-template <class T>
-status launch_warps(const ragged_choice& c, std::int64_t rows, const ragged_args<T>& a,
-                    const executor& on) {
-  simt::grid shape = launch_of<T, true>(c.how, c.shape, true, rows);
-  shape.overlaps_previous = a.cut.shares != 0;
-  return simt::launch<ragged_kernel<T, true, most_loads<T>, true>>(on, shape, a);
-}
-
 template <class T>
 status start_ragged_warps(const ragged_choice& c, const problem& p, const io& buffers,
                           std::span<std::byte>, const executor& on) {
-  return launch_warps<T>(c, p.q, args_of<T>(c, true, p, buffers), on);
+  return simt::launch<ragged_warps<T>>(on, launch_of<T, true>(c.how, c.shape, true, p.q),
+                                       args_of<T>(c, true, p, buffers));
 }
 
 // The kernel with one block a row, share or list of candidates, on `tasks` of them.
@@ -163,8 +161,10 @@ call_plan ragged_plan(const block_variant& v, const problem& p, const device& wh
 
 struct cut_choice {
   ragged_choice rows, of_shares;
-  std::optional<ragged_choice> short_rows;        // by warps
+  std::optional<ragged_choice> short_rows;  // by warps
+  int short_rows_of_block;
   position shortest_row, shortest_share, shares;  // as piece_lists
+  int unit_bits;                                  // as well
   std::int64_t blocks;                            // of the last launch
   int threads;                                    // that read the lengths
 };
@@ -173,16 +173,32 @@ template <class T>
 cut_lists<T> carve_cuts(const cut_choice& c, const problem& p, simt::carver& memory) {
   cut_lists<T> lists;
   lists.shares = c.shares;
+  lists.unit_bits = c.unit_bits;
   lists.shortest_row = c.shortest_row;
   lists.shortest_share = c.shortest_share;
   const std::int64_t shares = c.shares, pieces = 2 * shares;
   lists.totals = memory.take<cut_totals>(1);
-  lists.pieces = memory.take<row_piece>(pieces);
   lists.rows = memory.take<cut_row>(shares);
-  lists.whole = memory.take<position>(p.q);
+  lists.taken = memory.take<position>(p.q);
   lists.candidates.values = memory.take<T>(pieces * p.k);
   if (p.has_indices()) lists.candidates.indices_32 = memory.take<std::int32_t>(pieces * p.k);
   return lists;
+}
+
+// The first launch: lists the long rows. Beside it warps select from short ones.
+template <class T>
+status list_rows(const cut_choice& c, const problem& p, const io& buffers, const cut_lists<T>& cut,
+                 const executor& on) {
+  if (!c.short_rows) {
+    return simt::launch<cut_kernel>(on, {1, c.threads}, {kernels::places_of(p, buffers), cut});
+  }
+  const ragged_choice& rows = *c.short_rows;
+  auto a = args_of<T>(rows, true, p, buffers);
+  a.cut = cut;
+  const std::int64_t blocks = (p.q - 1) / c.short_rows_of_block + 1;
+  const std::size_t bytes = team_memory<T, true>::bytes(rows.shape) * c.short_rows_of_block;
+  return simt::launch<ragged_warps<T>>(
+      on, {blocks + 1, c.short_rows_of_block * simt::warp_size, bytes}, a);
 }
 
 template <class T>
@@ -192,12 +208,7 @@ status start_cut(const cut_choice& c, const problem& p, const io& buffers,
   const cut_lists<T> cut = carve_cuts<T>(c, p, pieces);
   auto of_shares = args_of<T>(c.of_shares, false, p, buffers);
   of_shares.cut = cut;
-  status done = simt::launch<cut_kernel>(on, {1, c.threads}, {of_shares.matrix, cut});
-  if (done.ok() && c.short_rows) {
-    auto of_warps = args_of<T>(*c.short_rows, true, p, buffers);
-    of_warps.cut = cut;
-    done = launch_warps<T>(*c.short_rows, p.q, of_warps, on);
-  }
+  status done = list_rows<T>(c, p, buffers, cut, on);
   if (done.ok()) done = launch_blocks<T>(c.of_shares, c.shares, of_shares, on);
   auto of_rows = args_of<T>(c.rows, false, p, buffers);
   of_rows.cut = cut;
@@ -213,6 +224,14 @@ std::optional<ragged_choice> choose_short(const problem& p, const device& where)
   problem short_rows = p;
   short_rows.n = std::min(p.n, simt::warp_size * held_by_thread<T>);
   return choose_ragged<T>({true, 0}, short_rows, where, short_rows.n);
+}
+
+// Many, so that the block that lists the rows has many threads.
+template <class T>
+int rows_of_block(const plan& shape, const device& where) {
+  const int most = simt::block_threads(where, ragged_warps<T>::max_threads) / simt::warp_size;
+  const std::size_t memory = dynamic_shared(where, sizeof(typename ragged_warps<T>::storage));
+  return std::min(most, static_cast<int>(memory / team_memory<T, true>::bytes(shape)));
 }
 
 // Shares of a length that pays: the least, and two for each multiprocessor. If rows are few, a
@@ -236,9 +255,13 @@ std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   c.of_shares = *of_shares;
   if (shortest >= p.n) return c;  // no row is long enough
   c.short_rows = choose_short<T>(p, where);
-  if (c.short_rows) c.shortest_row = simt::warp_size * held_by_thread<T> + 1;
-  c.shortest_share = units_of(static_cast<position>(shortest));
-  const std::int64_t units = p.q * units_of(static_cast<position>(p.n));
+  if (c.short_rows) {
+    c.shortest_row = simt::warp_size * held_by_thread<T> + 1;
+    c.short_rows_of_block = rows_of_block<T>(c.short_rows->shape, where);
+  }
+  c.unit_bits = unit_bits_for(p.q, p.n);
+  c.shortest_share = static_cast<position>(units_of(shortest, c.unit_bits));
+  const std::int64_t units = p.q * units_of(p.n, c.unit_bits);
   c.shares = static_cast<position>(std::min(wanted, units / c.shortest_share + 1));
   c.blocks = std::min(p.q, 4 * filling(rows->how.threads, where));
   c.threads = simt::block_threads(where, cut_kernel::max_threads);

@@ -4,6 +4,7 @@
 #include "algorithms/buffered_multi_select/block/cut_rows.cuh"
 
 #include <algorithm>
+#include <gmock/gmock.h>
 #include <map>
 #include <random>
 #include <vector>
@@ -15,20 +16,45 @@
 namespace kselect::bms {
 namespace {
 
+constexpr position unit = 1U << least_unit_bits;
+
+// Finds the pieces of each block's share.
+struct find_kernel {
+  static constexpr int max_threads = 64;
+  struct storage {
+    row_piece pieces[2];
+  };
+  struct args {
+    piece_lists lists;
+    simt::global<row_piece> found;  // [2 shares]
+  };
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    find_pieces(simt, a.lists, shared.pieces);
+    if (simt.thread() < 2) {
+      simt.store(a.found, 2 * simt.block() + simt.thread(), shared.pieces[simt.thread()]);
+    }
+  }
+};
+
+int unit_bits_of(const std::vector<std::int32_t>& lengths) {
+  return unit_bits_for(std::ssize(lengths), *std::ranges::max_element(lengths));
+}
+
 struct cut_lengths {
   cut_totals totals{};
-  std::vector<row_piece> pieces;
+  std::vector<row_piece> pieces;  // two of each share
   std::vector<cut_row> rows;
-  std::vector<position> whole;
+  std::vector<position> taken;
 };
 
 cut_lengths cut(const std::vector<std::int32_t>& lengths, position shares, position shortest_share,
                 position shortest_row = 0) {
   const auto q = static_cast<std::int64_t>(lengths.size());
   cut_lengths found;
-  found.pieces.resize(2 * std::size_t{shares}, row_piece{7, 7, 7, 7});
+  found.pieces.resize(2 * std::size_t{shares});
   found.rows.resize(shares);
-  found.whole.resize(lengths.size());
+  found.taken.resize(lengths.size());
   kernels::row_places places{};
   places.lengths.of_32 = {lengths.data(), q};
   places.has_lengths = true;
@@ -36,14 +62,18 @@ cut_lengths cut(const std::vector<std::int32_t>& lengths, position shares, posit
   places.n = 1U << 31;
   piece_lists lists;
   lists.totals = {&found.totals, 1};
-  lists.pieces = {found.pieces.data(), static_cast<std::int64_t>(found.pieces.size())};
   lists.rows = {found.rows.data(), shares};
-  lists.whole = {found.whole.data(), q};
+  lists.taken = {found.taken.data(), q};
   lists.shares = shares;
-  lists.shortest_row = shortest_row;
+  lists.unit_bits = unit_bits_of(lengths);
   lists.shortest_share = shortest_share;
+  lists.shortest_row = shortest_row;
   const auto place = runtime::open_host_backend(executor_kind::fiber, 2);
-  const status done = simt::launch<cut_kernel>(place->executor(), {1, 64}, {places, lists});
+  constexpr int threads = find_kernel::max_threads;
+  status done = simt::launch<cut_kernel>(place->executor(), {1, threads}, {places, lists});
+  EXPECT_TRUE(done.ok()) << done.message;
+  const simt::global<row_piece> pieces{found.pieces.data(), 2 * std::int64_t{shares}};
+  done = simt::launch<find_kernel>(place->executor(), {shares, threads}, {lists, pieces});
   EXPECT_TRUE(done.ok()) << done.message;
   return found;
 }
@@ -53,7 +83,7 @@ std::map<std::int64_t, std::vector<row_piece>> pieces_of_rows(const cut_lengths&
   std::map<std::int64_t, std::vector<row_piece>> of;
   for (const row_piece& p : found.pieces) {
     if (p.elements == 0) continue;
-    auto& own = of[found.rows.at(p.cut).row];
+    auto& own = of[p.of.row];
     own.resize(std::max(own.size(), p.number + std::size_t{1}));
     EXPECT_EQ(own[p.number].elements, 0U) << "listed twice";
     own[p.number] = p;
@@ -85,12 +115,12 @@ void expect_pieces(const std::vector<std::int32_t>& lengths, position shares,
       taken[place_of_candidates] = true;
     }
     EXPECT_EQ(begin, static_cast<position>(lengths[static_cast<std::size_t>(row.row)]));
-    EXPECT_GE(3 * row.elements, shortest_share * share_unit);
+    EXPECT_GE(3 * row.elements, shortest_share * unit);
   }
-  std::vector<bool> seen(lengths.size());
-  for (position i = 0; i < found.totals.whole; ++i) seen.at(found.whole[i]) = true;
   for (std::size_t r = 0; r < lengths.size(); ++r) {
-    EXPECT_NE(seen[r], of.contains(static_cast<std::int64_t>(r))) << "row " << r;
+    const auto units = units_of(lengths[r], unit_bits_of(lengths));
+    EXPECT_EQ(units > found.totals.longest_whole, of.contains(static_cast<std::int64_t>(r)))
+        << "row " << r;
   }
 }
 
@@ -99,7 +129,7 @@ TEST(cut_rows, lists_each_element_of_each_row_once) {
   expect_pieces({1 << 30}, 264, 64);                                    // one row has all shares
   expect_pieces(std::vector<std::int32_t>(142, 1 << 20), 264, 64);      // laid end to end
   expect_pieces(std::vector<std::int32_t>(22, 1 << 20), 264, 64);       // a share has one piece
-  expect_pieces(std::vector<std::int32_t>(7, 3 * share_unit), 8, 2);    // just longer than a part
+  expect_pieces(std::vector<std::int32_t>(7, 3 * unit), 8, 2);          // just longer than a part
   expect_pieces(std::vector<std::int32_t>(600, 0x7fffffff), 1000, 64);  // more than 2^32 units
   std::mt19937 random(1);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
@@ -110,9 +140,12 @@ TEST(cut_rows, lists_each_element_of_each_row_once) {
   }
 }
 
-TEST(cut_rows, leaves_short_rows_to_warps) {
-  const cut_lengths found = cut({0, 99, 100, 101, 40'000}, 4, 8, 100);
-  EXPECT_EQ(found.totals.whole, 2U);
+TEST(cut_rows, lists_the_rows_that_are_not_left_to_warps) {
+  std::vector<std::int32_t> lengths(300, 99);
+  lengths[7] = 100, lengths[150] = 101, lengths[299] = 40'000;
+  cut_lengths found = cut(lengths, 4, 8, 100);
+  found.taken.resize(found.totals.listed);
+  EXPECT_THAT(found.taken, testing::ElementsAre(7, 150, 299));
   EXPECT_EQ(found.totals.rows, 1U);
 }
 
@@ -125,7 +158,7 @@ TEST(cut_rows, gives_equal_shares_to_rows_that_would_not_fit_otherwise) {
   const auto [least, most] = std::ranges::minmax(of_share);
   EXPECT_EQ(least, most);
   EXPECT_LE(last, most);
-  EXPECT_LE(most, (142LL << 20) / 264 + share_unit);
+  EXPECT_LE(most, (142LL << 20) / 264 + unit);
 }
 
 }  // namespace
