@@ -2,8 +2,8 @@
 // Buffered multi-select: long ragged rows cut into pieces, so that blocks share the work evenly
 // whatever the rows' lengths.
 //
-// In a first launch one block reads the lengths. Rows of more than an even part of all elements, two
-// parts for each multiprocessor, are long. They are cut into *pieces* of about equal length. If
+// In a first launch one block reads the lengths. Rows of more than an even part of all elements,
+// two parts for each multiprocessor, are long. They are cut into *pieces* of about equal length. If
 // there would be more of them than blocks, the long rows are laid end to end instead, and cut into
 // equal *shares*: a share is the end of one row, the beginning of the next, or both. If rows are
 // many, other blocks of this launch select from short ones, a row a warp: a block would wait for
@@ -51,16 +51,17 @@ struct row_piece {
 };
 
 struct cut_totals {
-  position rows;           // long ones
-  position listed;         // as `taken`
-  position longest_whole;  // units; longer rows are cut
+  position rows;   // long ones
+  position taken;  // rows that are not left to warps
 };
+// A row that is taken is its number; a long one is its number among the long ones, and this.
+inline constexpr position is_cut = position{1} << 31;
 
 // The lists of a call.
 struct piece_lists {
   simt::global<cut_totals> totals;  // [1]
   simt::global<cut_row> rows;       // [shares]
-  simt::global<position> taken;     // [Q] rows that are not left to warps, if any are
+  simt::global<position> taken;     // [Q] by the last launch
   position shares = 0;              // the most; 0: no row is cut
   int unit_bits = 0;                // log2 of a unit's elements
   position shortest_share = 0;      // in units
@@ -76,11 +77,11 @@ struct cut_lists : piece_lists {
 };
 
 struct cut_storage {
-  position listed[1024 / simt::warp_size];  // of each warp
-  position all, units;                      // of all rows and of long ones
-  position rows;                            // long ones
-  position alone;                           // pieces of long rows, if no share has two
-  position pieces;                          // that have a number
+  position taken[1024 / simt::warp_size];  // of each warp
+  position all, units;                     // of all rows and of long ones
+  position rows;                           // long ones
+  position alone;                          // pieces of long rows, if no share has two
+  position pieces;                         // that have a number
 };
 
 // Lists the long rows, and all that are not left to warps. One block calls run(). A thread has
@@ -103,19 +104,18 @@ class cutting {
       shared_.all = shared_.units = shared_.rows = shared_.alone = shared_.pieces = 0;
     }
     simt_.sync_block();
-    const position listed = add_rows();
+    const position before_in_warp = add_rows();
     simt_.sync_block();
     position before = 0, all = 0;
     KSELECT_ROLLED
     for (int w = 0; w < simt_.warps(); ++w) {
       if (w == simt_.warp()) before = all;
-      all += shared_.listed[w];
+      all += shared_.taken[w];
     }
-    const position longest_whole = even_part(shared_.all);
-    list_rows(longest_whole, before + listed);
+    list_rows(even_part(shared_.all), before + before_in_warp);
     simt_.sync_block();
     if (simt_.thread() == 0) {
-      simt_.store(lists_.totals, 0, cut_totals{shared_.rows, all, longest_whole});
+      simt_.store(lists_.totals, 0, cut_totals{shared_.rows, all});
     }
     cut_rows();
   }
@@ -139,11 +139,11 @@ class cutting {
     if (simt_.lane() == 0) simt_.atomic_add(shared, own);
   }
 
-  // Adds up the units of all rows, and counts those to be listed. Returns how many of these the
+  // Adds up the units of all rows, and counts those that are taken. Returns how many of these the
   // lower threads of the warp have.
   KSELECT_HD position add_rows() {
     constexpr int at_once = 4;  // loads in flight
-    position units = 0, listed = 0;
+    position units = 0, taken = 0;
     KSELECT_ROLLED
     for (position row = begin_; row < end_; row += at_once) {
       position lengths[at_once];
@@ -152,13 +152,13 @@ class cutting {
       for (int i = 0; i < at_once; ++i) {
         if (row + i >= end_) break;
         units += units_of(lengths[i]);
-        if (lengths[i] >= lists_.shortest_row) ++listed;
+        if (lengths[i] >= lists_.shortest_row) ++taken;
       }
     }
     add_all(shared_.all, units);
-    const position through = kernels::sum_up_to_lane(simt_, listed);
-    if (simt_.lane() == simt::warp_size - 1) shared_.listed[simt_.warp()] = through;
-    return through - listed;
+    const position through = kernels::sum_up_to_lane(simt_, taken);
+    if (simt_.lane() == simt::warp_size - 1) shared_.taken[simt_.warp()] = through;
+    return through - taken;
   }
 
   // Lists the rows, this thread's from place `to` on. Of long ones `head` is the length and `share`
@@ -168,13 +168,14 @@ class cutting {
     for (position row = begin_; row < end_; ++row) {
       const position length = kernels::range_of(simt_, places_, row).length;
       const position units = units_of(length);
-      if (lists_.shortest_row != 0 && length >= lists_.shortest_row) {
-        simt_.store(lists_.taken, to++, row);
+      position taken = row;
+      if (units > longest_whole) {
+        const position begin = simt_.atomic_add(shared_.units, units);
+        const position number = simt_.atomic_add(shared_.rows, 1U);
+        simt_.store(lists_.rows, number, cut_row{row, begin, 0, 0, length, 0, 0});
+        taken = number | is_cut;
       }
-      if (units <= longest_whole) continue;
-      const position begin = simt_.atomic_add(shared_.units, units);
-      simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
-                  cut_row{row, begin, 0, 0, length, 0, 0});
+      if (length >= lists_.shortest_row) simt_.store(lists_.taken, to++, taken);
     }
   }
 

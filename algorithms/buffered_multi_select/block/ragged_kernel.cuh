@@ -200,29 +200,22 @@ struct ragged_kernel {
   KSELECT_HD static std::int64_t tasks_of(Simt& simt, const args& a) {
     if (one_warp || a.cut.shares == 0) return a.matrix.rows;
     if (takes_shares(a)) return std::int64_t{2} * a.cut.shares;
-    const cut_totals all = simt.load(a.cut.totals, 0);
-    return std::int64_t{all.rows} + all.listed;
+    return a.cut.shortest_row == 0 ? a.matrix.rows : simt.load(a.cut.totals, 0).taken;
   }
 
   // Finds the elements of task number i.
   template <class Simt>
   KSELECT_HD static simt::global<const T> task_at(Simt& simt, const storage& shared, const args& a,
                                                   std::int64_t i, team_task& task) {
-    std::int64_t row = i, longest = a.matrix.n;
-    if (a.cut.shares != 0) {
-      if constexpr (one_warp) {
-        longest = std::int64_t{a.cut.shortest_row} - 1;
-      } else {
-        if (takes_shares(a)) return piece_at(simt, a, shared.pieces[i % 2], task);
-        const cut_totals all = simt.load(a.cut.totals, 0);
-        if (i < all.rows) return candidates_at(simt, a, i, task);
-        row = i - all.rows;
-        if (a.cut.shortest_row != 0) row = simt.load(a.cut.taken, row);
-        longest = std::int64_t{all.longest_whole} << a.cut.unit_bits;
-      }
+    std::int64_t row = i;
+    if (!one_warp && a.cut.shares != 0) {
+      if (takes_shares(a)) return piece_at(simt, a, shared.pieces[i % 2], task);
+      const position taken = simt.load(a.cut.taken, i);
+      if ((taken & is_cut) != 0) return candidates_at(simt, a, taken & ~is_cut, task);
+      row = taken;
     }
     const auto elements = kernels::row_at(simt, a.matrix, row);
-    if (elements.size > longest) return {};  // another launch takes it
+    if (one_warp && a.cut.shares != 0 && elements.size >= a.cut.shortest_row) return {};
     task.from = source::row;
     task.k = kernels::wanted_of(simt, a.matrix, row);
     task.first = row * a.matrix.k;

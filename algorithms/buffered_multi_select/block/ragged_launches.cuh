@@ -263,7 +263,7 @@ std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   c.shortest_share = static_cast<position>(units_of(shortest, c.unit_bits));
   const std::int64_t units = p.q * units_of(p.n, c.unit_bits);
   c.shares = static_cast<position>(std::min(wanted, units / c.shortest_share + 1));
-  c.blocks = std::min(p.q + c.shares, 4 * filling(rows->how.threads, where));
+  c.blocks = std::min(p.q, 4 * filling(rows->how.threads, where));
   c.threads = simt::block_threads(where, cut_kernel::max_threads);
   return c;
 }
