@@ -52,16 +52,14 @@ struct row_piece {
 
 struct cut_totals {
   position rows;   // long ones
-  position taken;  // rows that are not left to warps
+  position whole;  // rows that the last launch takes whole
 };
-// A row that is taken is its number; a long one is its number among the long ones, and this.
-inline constexpr position is_cut = position{1} << 31;
 
 // The lists of a call.
 struct piece_lists {
   simt::global<cut_totals> totals;  // [1]
   simt::global<cut_row> rows;       // [shares]
-  simt::global<position> taken;     // [Q] by the last launch
+  simt::global<position> whole;     // [Q]
   position shares = 0;              // the most; 0: no row is cut
   int unit_bits = 0;                // log2 of a unit's elements
   position shortest_share = 0;      // in units
@@ -77,14 +75,14 @@ struct cut_lists : piece_lists {
 };
 
 struct cut_storage {
-  position taken[1024 / simt::warp_size];  // of each warp
-  position all, units;                     // of all rows and of long ones
-  position rows;                           // long ones
-  position alone;                          // pieces of long rows, if no share has two
-  position pieces;                         // that have a number
+  position whole[simt::warp_size];  // rows taken whole, of each warp
+  position all, units;              // of all rows and of long ones
+  position rows;                    // long ones
+  position alone;                   // pieces of long rows, if no share has two
+  position pieces;                  // that have a number
 };
 
-// Lists the long rows, and all that are not left to warps. One block calls run(). A thread has
+// Lists the long rows and those that are taken whole. One block calls run(). A thread has
 // neighbouring rows, so the first loads of all threads fetch all lengths. The code runs once and is
 // fetched from memory first, so there is little of it.
 template <class Simt>
@@ -104,19 +102,14 @@ class cutting {
       shared_.all = shared_.units = shared_.rows = shared_.alone = shared_.pieces = 0;
     }
     simt_.sync_block();
-    const position before_in_warp = add_rows();
+    add_units();
     simt_.sync_block();
-    position before = 0, all = 0;
-    KSELECT_ROLLED
-    for (int w = 0; w < simt_.warps(); ++w) {
-      if (w == simt_.warp()) before = all;
-      all += shared_.taken[w];
-    }
-    list_rows(even_part(shared_.all), before + before_in_warp);
+    const position longest_whole = even_part(shared_.all);
+    const position own = list_long(longest_whole);
+    const position through = kernels::sum_up_to_lane(simt_, own);
+    if (simt_.lane() == simt::warp_size - 1) shared_.whole[simt_.warp()] = through;
     simt_.sync_block();
-    if (simt_.thread() == 0) {
-      simt_.store(lists_.totals, 0, cut_totals{shared_.rows, all});
-    }
+    list_whole(longest_whole, through - own);
     cut_rows();
   }
 
@@ -139,44 +132,54 @@ class cutting {
     if (simt_.lane() == 0) simt_.atomic_add(shared, own);
   }
 
-  // Adds up the units of all rows, and counts those that are taken. Returns how many of these the
-  // lower threads of the warp have.
-  KSELECT_HD position add_rows() {
+  KSELECT_HD void add_units() {
     constexpr int at_once = 4;  // loads in flight
-    position units = 0, taken = 0;
+    position own = 0;
     KSELECT_ROLLED
     for (position row = begin_; row < end_; row += at_once) {
       position lengths[at_once];
       kernels::lengths_at(simt_, places_, row, lengths);
       KSELECT_UNROLL
       for (int i = 0; i < at_once; ++i) {
-        if (row + i >= end_) break;
-        units += units_of(lengths[i]);
-        if (lengths[i] >= lists_.shortest_row) ++taken;
+        if (row + i < end_) own += units_of(lengths[i]);
       }
     }
-    add_all(shared_.all, units);
-    const position through = kernels::sum_up_to_lane(simt_, taken);
-    if (simt_.lane() == simt::warp_size - 1) shared_.taken[simt_.warp()] = through;
-    return through - taken;
+    add_all(shared_.all, own);
   }
 
-  // Lists the rows, this thread's from place `to` on. Of long ones `head` is the length and `share`
-  // the first unit until cut_rows() has cut them.
-  KSELECT_HD void list_rows(position longest_whole, position to) {
+  KSELECT_HD bool is_whole(position length, position longest_whole) const {
+    return units_of(length) <= longest_whole && length >= lists_.shortest_row;
+  }
+
+  // Lists this thread's long rows: `head` is the length and `share` the first unit until cut_rows()
+  // has cut them. Returns how many rows are taken whole.
+  KSELECT_HD position list_long(position longest_whole) {
+    position whole = 0;
     KSELECT_ROLLED
     for (position row = begin_; row < end_; ++row) {
       const position length = kernels::range_of(simt_, places_, row).length;
       const position units = units_of(length);
-      position taken = row;
-      if (units > longest_whole) {
-        const position begin = simt_.atomic_add(shared_.units, units);
-        const position number = simt_.atomic_add(shared_.rows, 1U);
-        simt_.store(lists_.rows, number, cut_row{row, begin, 0, 0, length, 0, 0});
-        taken = number | is_cut;
-      }
-      if (length >= lists_.shortest_row) simt_.store(lists_.taken, to++, taken);
+      if (is_whole(length, longest_whole)) ++whole;
+      if (units <= longest_whole) continue;
+      const position begin = simt_.atomic_add(shared_.units, units);
+      simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
+                  cut_row{row, begin, 0, 0, length, 0, 0});
     }
+    return whole;
+  }
+
+  // Lists the rows that are taken whole, this thread's after `to` others of its warp.
+  KSELECT_HD void list_whole(position longest_whole, position to) {
+    const bool is_warp = simt_.lane() < simt_.warps();
+    const position of_warp = is_warp ? shared_.whole[simt_.lane()] : 0;
+    to += simt_.reduce_add(simt::full_mask, simt_.lane() < simt_.warp() ? of_warp : 0);
+    const position all = simt_.reduce_add(simt::full_mask, of_warp);
+    KSELECT_ROLLED
+    for (position row = begin_; row < end_; ++row) {
+      const position length = kernels::range_of(simt_, places_, row).length;
+      if (is_whole(length, longest_whole)) simt_.store(lists_.whole, to++, row);
+    }
+    if (simt_.thread() == 0) simt_.store(lists_.totals, 0, cut_totals{shared_.rows, all});
   }
 
   // The pieces of a row, if no share has two: about as many as it has shares.
@@ -224,7 +227,7 @@ class cutting {
 
 // One block.
 struct cut_kernel {
-  static constexpr int max_threads = 1024;
+  static constexpr int max_threads = 256;
   struct storage {
     cut_storage lists;
   };

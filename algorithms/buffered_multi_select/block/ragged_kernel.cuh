@@ -200,7 +200,8 @@ struct ragged_kernel {
   KSELECT_HD static std::int64_t tasks_of(Simt& simt, const args& a) {
     if (one_warp || a.cut.shares == 0) return a.matrix.rows;
     if (takes_shares(a)) return std::int64_t{2} * a.cut.shares;
-    return a.cut.shortest_row == 0 ? a.matrix.rows : simt.load(a.cut.totals, 0).taken;
+    const cut_totals all = simt.load(a.cut.totals, 0);
+    return std::int64_t{all.rows} + all.whole;
   }
 
   // Finds the elements of task number i.
@@ -210,9 +211,9 @@ struct ragged_kernel {
     std::int64_t row = i;
     if (!one_warp && a.cut.shares != 0) {
       if (takes_shares(a)) return piece_at(simt, a, shared.pieces[i % 2], task);
-      const position taken = simt.load(a.cut.taken, i);
-      if ((taken & is_cut) != 0) return candidates_at(simt, a, taken & ~is_cut, task);
-      row = taken;
+      const std::int64_t merged = simt.load(a.cut.totals, 0).rows;
+      if (i < merged) return candidates_at(simt, a, i, task);
+      row = simt.load(a.cut.whole, i - merged);
     }
     const auto elements = kernels::row_at(simt, a.matrix, row);
     if (one_warp && a.cut.shares != 0 && elements.size >= a.cut.shortest_row) return {};

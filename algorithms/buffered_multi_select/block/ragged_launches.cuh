@@ -179,7 +179,7 @@ cut_lists<T> carve_cuts(const cut_choice& c, const problem& p, simt::carver& mem
   const std::int64_t shares = c.shares, pieces = 2 * shares;
   lists.totals = memory.take<cut_totals>(1);
   lists.rows = memory.take<cut_row>(shares);
-  lists.taken = memory.take<position>(p.q);
+  lists.whole = memory.take<position>(p.q);
   lists.candidates.values = memory.take<T>(pieces * p.k);
   if (p.has_indices()) lists.candidates.indices_32 = memory.take<std::int32_t>(pieces * p.k);
   return lists;
