@@ -75,11 +75,11 @@ struct cut_lists : piece_lists {
 };
 
 struct cut_storage {
-  position whole[simt::warp_size];  // rows taken whole, of each warp
-  position all, units;              // of all rows and of long ones
-  position rows;                    // long ones
-  position alone;                   // pieces of long rows, if no share has two
-  position pieces;                  // that have a number
+  position all, units;  // of all rows and of long ones
+  position rows;        // long ones
+  position whole;       // rows that are listed as whole
+  position alone;       // pieces of long rows, if no share has two
+  position pieces;      // that have a number
 };
 
 // Lists the long rows and those that are taken whole. One block calls run(). A thread has
@@ -91,25 +91,22 @@ class cutting {
   KSELECT_HD cutting(Simt& on, cut_storage& shared, const kernels::row_places& places,
                      const piece_lists& lists)
       : simt_(on), shared_(shared), places_(places), lists_(lists) {
-    const position rows = static_cast<position>(places.rows);
-    const position each = (rows - 1) / on.threads() + 1;
-    begin_ = least(on.thread() * each, rows);
-    end_ = least(begin_ + each, rows);
+    const auto rows = static_cast<position>(places.rows);
+    each_ = (rows - 1) / on.threads() + 1;
+    begin_ = least(on.thread() * each_, rows);
+    end_ = least(begin_ + each_, rows);
   }
 
   KSELECT_HD void run() {
-    if (simt_.thread() == 0) {
-      shared_.all = shared_.units = shared_.rows = shared_.alone = shared_.pieces = 0;
-    }
+    if (simt_.thread() == 0) shared_ = {};
     simt_.sync_block();
     add_units();
     simt_.sync_block();
-    const position longest_whole = even_part(shared_.all);
-    const position own = list_long(longest_whole);
-    const position through = kernels::sum_up_to_lane(simt_, own);
-    if (simt_.lane() == simt::warp_size - 1) shared_.whole[simt_.warp()] = through;
+    list_rows(even_part(shared_.all));
     simt_.sync_block();
-    list_whole(longest_whole, through - own);
+    if (simt_.thread() == 0) {
+      simt_.store(lists_.totals, 0, cut_totals{shared_.rows, shared_.whole});
+    }
     cut_rows();
   }
 
@@ -132,8 +129,9 @@ class cutting {
     if (simt_.lane() == 0) simt_.atomic_add(shared, own);
   }
 
+  static constexpr int at_once = 4;  // loads in flight
+
   KSELECT_HD void add_units() {
-    constexpr int at_once = 4;  // loads in flight
     position own = 0;
     KSELECT_ROLLED
     for (position row = begin_; row < end_; row += at_once) {
@@ -147,39 +145,56 @@ class cutting {
     add_all(shared_.all, own);
   }
 
-  KSELECT_HD bool is_whole(position length, position longest_whole) const {
-    return units_of(length) <= longest_whole && length >= lists_.shortest_row;
+  // Lists the rows that are taken whole, and the long ones.
+  KSELECT_HD void list_rows(position longest_whole) {
+    constexpr position some = 32;  // a bit for each
+    KSELECT_ROLLED
+    for (position first = 0; first < each_; first += some) {
+      std::uint32_t whole = 0, is_long = 0;
+      KSELECT_ROLLED
+      for (position i = 0; i < some && begin_ + first + i < end_; i += at_once) {
+        position lengths[at_once];
+        kernels::lengths_at(simt_, places_, begin_ + first + i, lengths);
+        KSELECT_UNROLL
+        for (int j = 0; j < at_once; ++j) {
+          if (begin_ + first + i + j >= end_) continue;
+          const std::uint32_t bit = std::uint32_t{1} << (i + j);
+          if (units_of(lengths[j]) > longest_whole) {
+            is_long |= bit;
+          } else if (lengths[j] >= lists_.shortest_row) {
+            whole |= bit;
+          }
+        }
+      }
+      list_whole(whole, begin_ + first);
+      list_long(is_long, begin_ + first);
+    }
   }
 
-  // Lists this thread's long rows: `head` is the length and `share` the first unit until cut_rows()
-  // has cut them. Returns how many rows are taken whole.
-  KSELECT_HD position list_long(position longest_whole) {
-    position whole = 0;
+  // Lists the row `first`, if bit 0 is set, and so on.
+  KSELECT_HD void list_whole(std::uint32_t rows, position first) {
+    const auto own = static_cast<position>(simt_.popc(rows));
+    const position through = kernels::sum_up_to_lane(simt_, own);
+    position to = 0;
+    if (simt_.lane() == simt::warp_size - 1) to = simt_.atomic_add(shared_.whole, through);
+    to = simt_.shfl(simt::full_mask, to, simt::warp_size - 1) + through - own;
     KSELECT_ROLLED
-    for (position row = begin_; row < end_; ++row) {
+    for (; rows != 0; rows &= rows - 1, ++to) {
+      simt_.store(lists_.whole, to, first + static_cast<position>(simt_.ffs(rows) - 1));
+    }
+  }
+
+  // The same for long rows. Of these `head` is the length and `share` the first unit until
+  // cut_rows() has cut them.
+  KSELECT_HD void list_long(std::uint32_t rows, position first) {
+    KSELECT_ROLLED
+    for (; rows != 0; rows &= rows - 1) {
+      const position row = first + static_cast<position>(simt_.ffs(rows) - 1);
       const position length = kernels::range_of(simt_, places_, row).length;
-      const position units = units_of(length);
-      if (is_whole(length, longest_whole)) ++whole;
-      if (units <= longest_whole) continue;
-      const position begin = simt_.atomic_add(shared_.units, units);
+      const position begin = simt_.atomic_add(shared_.units, units_of(length));
       simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
                   cut_row{row, begin, 0, 0, length, 0, 0});
     }
-    return whole;
-  }
-
-  // Lists the rows that are taken whole, this thread's after `to` others of its warp.
-  KSELECT_HD void list_whole(position longest_whole, position to) {
-    const bool is_warp = simt_.lane() < simt_.warps();
-    const position of_warp = is_warp ? shared_.whole[simt_.lane()] : 0;
-    to += simt_.reduce_add(simt::full_mask, simt_.lane() < simt_.warp() ? of_warp : 0);
-    const position all = simt_.reduce_add(simt::full_mask, of_warp);
-    KSELECT_ROLLED
-    for (position row = begin_; row < end_; ++row) {
-      const position length = kernels::range_of(simt_, places_, row).length;
-      if (is_whole(length, longest_whole)) simt_.store(lists_.whole, to++, row);
-    }
-    if (simt_.thread() == 0) simt_.store(lists_.totals, 0, cut_totals{shared_.rows, all});
   }
 
   // The pieces of a row, if no share has two: about as many as it has shares.
@@ -222,7 +237,8 @@ class cutting {
   cut_storage& shared_;
   const kernels::row_places& places_;
   const piece_lists& lists_;
-  position begin_, end_;  // this thread's rows
+  position each_;         // rows of a thread
+  position begin_, end_;  // this thread's
 };
 
 // One block.
