@@ -96,33 +96,6 @@ KSELECT_HD row_range range_of(Simt& simt, const row_places& m, std::int64_t row)
   return {start, length <= 0 ? 0 : static_cast<position>(length)};
 }
 
-// The lengths of row number `first` and the next ones, 0 of rows that do not exist. All loads are
-// in flight at once.
-template <class Simt, int count>
-KSELECT_HD void lengths_at(Simt& simt, const row_places& m, std::int64_t first,
-                           position (&lengths)[count]) {
-  const auto load = [&](const numbers_view& all, std::int64_t ahead, std::int64_t(&to)[count]) {
-    KSELECT_UNROLL
-    for (int i = 0; i < count; ++i) {
-      to[i] = 0;
-      const std::int64_t row = first + i;
-      if (row >= m.rows) continue;
-      if (all.of_32.size != 0) to[i] = simt.load(all.of_32, row + ahead);
-      if (all.of_64.size != 0) to[i] = simt.load(all.of_64, row + ahead);
-    }
-  };
-  std::int64_t end[count], start[count];
-  load(m.segments ? m.starts : m.lengths, m.segments ? 1 : 0, end);
-  load(m.starts, 0, start);
-  KSELECT_UNROLL
-  for (int i = 0; i < count; ++i) {
-    std::int64_t length = m.segments || m.has_lengths ? end[i] : m.n;
-    if (m.segments || !m.has_lengths) length -= start[i];
-    if (length > m.n) length = m.n;
-    lengths[i] = first + i < m.rows && length > 0 ? static_cast<position>(length) : 0;
-  }
-}
-
 // The first element of row number `row`.
 template <class Simt>
 KSELECT_HD std::int64_t start_of(Simt& simt, const row_places& m, std::int64_t row) {

@@ -26,7 +26,7 @@ using kernels::position;
 // bytes of any type, or more if the units of all rows would not fit 32 bits.
 inline constexpr int least_unit_bits = 8;
 
-KSELECT_HD constexpr std::int64_t units_of(std::int64_t elements, int unit_bits) {
+constexpr std::int64_t units_of(std::int64_t elements, int unit_bits) {
   return (elements - 1 + (std::int64_t{1} << unit_bits)) >> unit_bits;
 }
 constexpr int unit_bits_for(std::int64_t rows, std::int64_t n) {
@@ -120,7 +120,7 @@ class cutting {
   }
 
   KSELECT_HD position units_of(position length) const {
-    return static_cast<position>(bms::units_of(length, lists_.unit_bits));
+    return (length + (position{1} << lists_.unit_bits) - 1) >> lists_.unit_bits;
   }
 
   // Adds up what the threads have. Every thread of the block calls it.
@@ -129,18 +129,17 @@ class cutting {
     if (simt_.lane() == 0) simt_.atomic_add(shared, own);
   }
 
-  static constexpr int at_once = 4;  // loads in flight
+  // One copy of the code serves all loops.
+  KSELECT_RARE KSELECT_HD static position length_of(Simt& simt, const kernels::row_places& places,
+                                                    position row) {
+    return kernels::range_of(simt, places, row).length;
+  }
 
   KSELECT_HD void add_units() {
     position own = 0;
     KSELECT_ROLLED
-    for (position row = begin_; row < end_; row += at_once) {
-      position lengths[at_once];
-      kernels::lengths_at(simt_, places_, row, lengths);
-      KSELECT_UNROLL
-      for (int i = 0; i < at_once; ++i) {
-        if (row + i < end_) own += units_of(lengths[i]);
-      }
+    for (position row = begin_; row < end_; ++row) {
+      own += units_of(length_of(simt_, places_, row));
     }
     add_all(shared_.all, own);
   }
@@ -150,21 +149,13 @@ class cutting {
     constexpr position some = 32;  // a bit for each
     KSELECT_ROLLED
     for (position first = 0; first < each_; first += some) {
-      std::uint32_t whole = 0, is_long = 0;
+      std::uint32_t whole = 0, is_long = 0, bit = 1;
       KSELECT_ROLLED
-      for (position i = 0; i < some && begin_ + first + i < end_; i += at_once) {
-        position lengths[at_once];
-        kernels::lengths_at(simt_, places_, begin_ + first + i, lengths);
-        KSELECT_UNROLL
-        for (int j = 0; j < at_once; ++j) {
-          if (begin_ + first + i + j >= end_) continue;
-          const std::uint32_t bit = std::uint32_t{1} << (i + j);
-          if (units_of(lengths[j]) > longest_whole) {
-            is_long |= bit;
-          } else if (lengths[j] >= lists_.shortest_row) {
-            whole |= bit;
-          }
-        }
+      for (position row = begin_ + first; row < end_ && bit != 0; ++row, bit <<= 1) {
+        const position length = length_of(simt_, places_, row);
+        const bool cut = units_of(length) > longest_whole;
+        if (cut) is_long |= bit;
+        if (!cut && length >= lists_.shortest_row) whole |= bit;
       }
       list_whole(whole, begin_ + first);
       list_long(is_long, begin_ + first);
@@ -190,7 +181,7 @@ class cutting {
     KSELECT_ROLLED
     for (; rows != 0; rows &= rows - 1) {
       const position row = first + static_cast<position>(simt_.ffs(rows) - 1);
-      const position length = kernels::range_of(simt_, places_, row).length;
+      const position length = length_of(simt_, places_, row);
       const position begin = simt_.atomic_add(shared_.units, units_of(length));
       simt_.store(lists_.rows, simt_.atomic_add(shared_.rows, 1U),
                   cut_row{row, begin, 0, 0, length, 0, 0});

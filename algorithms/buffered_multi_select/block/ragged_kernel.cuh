@@ -271,42 +271,18 @@ struct ragged_kernel {
     kernels::fill_outputs(mine.simt, a.matrix, out, written, a.matrix.k, mine.thread(),
                           mine.threads());
     if (task.from == source::row || a.cut.candidates.indices_32.size == 0) return;
-    if constexpr (!one_warp) index_candidates(mine.simt, a, task, written);
-  }
-
-  // Makes the indices of candidates, which a block's outputs have, those of the row.
-  template <class Simt>
-  KSELECT_RARE KSELECT_HD static void index_candidates(Simt& simt, const args& a, team_task task,
-                                                       position written) {
-    constexpr int at_once = 4;  // loads in flight
-    const auto out = outputs_of(simt, a, task);
-    const cut_row row = simt.load(a.cut.rows, task.cut);
-    const std::int64_t candidates = std::int64_t{row.first} * a.matrix.k;
-    const position of_head = least(row.head, task.k);
-    const auto threads = static_cast<position>(simt.threads());
-    KSELECT_ROLLED
-    for (position first = simt.thread(); first < written; first += at_once * threads) {
-      position at[at_once];
-      std::int64_t index[at_once];
-      const auto for_each = [&](const auto& f) {
-        KSELECT_UNROLL
-        for (int i = 0; i < at_once; ++i) {
-          if (first + i * threads < written) f(i, first + i * threads);
-        }
-      };
-      for_each([&](int i, position j) {
-        at[i] = static_cast<position>(out.indices_32.size != 0 ? simt.load(out.indices_32, j)
-                                                               : simt.load(out.indices_64, j));
-      });
-      for_each([&](int i, position) {
-        index[i] = simt.load(a.cut.candidates.indices_32, candidates + at[i]);
-      });
-      for_each([&](int i, position j) {
-        if (at[i] >= of_head) {
-          index[i] += row.head + std::int64_t{(at[i] - of_head) / task.k} * row.elements;
-        }
-        kernels::store_index(simt, out, j, index[i]);
-      });
+    const cut_row row = mine.simt.load(a.cut.rows, task.cut);
+    for (position j = mine.thread(); j < written; j += mine.threads()) {
+      const auto at =
+          static_cast<position>(out.indices_32.size != 0 ? mine.simt.load(out.indices_32, j)
+                                                         : mine.simt.load(out.indices_64, j));
+      std::int64_t index =
+          mine.simt.load(a.cut.candidates.indices_32, std::int64_t{row.first} * a.matrix.k + at);
+      const position of_head = least(row.head, task.k);
+      if (at >= of_head) {
+        index += row.head + std::int64_t{(at - of_head) / task.k} * row.elements;
+      }
+      kernels::store_index(mine.simt, out, j, index);
     }
   }
 
