@@ -84,8 +84,8 @@ struct cut_storage {
 
 // Lists the long rows and those that are taken whole. One block calls run(). A thread has
 // neighbouring rows, so the first loads of all threads fetch all lengths. The code runs once and is
-// fetched from memory first, so there is little of it.
-template <class Simt>
+// fetched from memory first, so there is little of it. `at_once`: loads in flight.
+template <class Simt, int at_once>
 class cutting {
  public:
   KSELECT_HD cutting(Simt& on, cut_storage& shared, const kernels::row_places& places,
@@ -129,7 +129,26 @@ class cutting {
     if (simt_.lane() == 0) simt_.atomic_add(shared, own);
   }
 
-  // One copy of the code serves all loops.
+  // The lengths of row number `row`, of which there is one, and the next ones that this thread has;
+  // 0: it has fewer.
+  KSELECT_HD void load_lengths(position (&lengths)[at_once], position row) {
+    if (places_.has_lengths && places_.lengths.of_32.size != 0) {
+      KSELECT_UNROLL
+      for (int i = 0; i < at_once; ++i) {
+        const std::int32_t own = simt_.load(places_.lengths.of_32, least(row + i, end_ - 1));
+        lengths[i] = own < 0 ? 0 : least(static_cast<position>(own), places_.n);
+      }
+    } else {
+      KSELECT_UNROLL
+      for (int i = 0; i < at_once; ++i) {
+        lengths[i] = length_of(simt_, places_, least(row + i, end_ - 1));
+      }
+    }
+    KSELECT_UNROLL
+    for (int i = 1; i < at_once; ++i) {
+      if (row + i >= end_) lengths[i] = 0;
+    }
+  }
   KSELECT_RARE KSELECT_HD static position length_of(Simt& simt, const kernels::row_places& places,
                                                     position row) {
     return kernels::range_of(simt, places, row).length;
@@ -138,8 +157,11 @@ class cutting {
   KSELECT_HD void add_units() {
     position own = 0;
     KSELECT_ROLLED
-    for (position row = begin_; row < end_; ++row) {
-      own += units_of(length_of(simt_, places_, row));
+    for (position row = begin_; row < end_; row += at_once) {
+      position lengths[at_once];
+      load_lengths(lengths, row);
+      KSELECT_UNROLL
+      for (int i = 0; i < at_once; ++i) own += units_of(lengths[i]);
     }
     add_all(shared_.all, own);
   }
@@ -149,13 +171,24 @@ class cutting {
     constexpr position some = 32;  // a bit for each
     KSELECT_ROLLED
     for (position first = 0; first < each_; first += some) {
-      std::uint32_t whole = 0, is_long = 0, bit = 1;
+      std::uint32_t whole = 0, is_long = 0;
       KSELECT_ROLLED
-      for (position row = begin_ + first; row < end_ && bit != 0; ++row, bit <<= 1) {
-        const position length = length_of(simt_, places_, row);
-        const bool cut = units_of(length) > longest_whole;
-        if (cut) is_long |= bit;
-        if (!cut && length >= lists_.shortest_row) whole |= bit;
+      for (position i = 0; i < some && begin_ + first + i < end_; i += at_once) {
+        position lengths[at_once];
+        load_lengths(lengths, begin_ + first + i);
+        KSELECT_UNROLL
+        for (int j = 0; j < at_once; ++j) {
+          const std::uint32_t bit = std::uint32_t{1} << (i + j);
+          const bool cut = units_of(lengths[j]) > longest_whole;
+          if (cut) is_long |= bit;
+          if (!cut && lengths[j] >= lists_.shortest_row) whole |= bit;
+        }
+      }
+      const position left = end_ - begin_ - first;  // may have wrapped: then there are none
+      if (begin_ + first >= end_) {
+        whole = 0;
+      } else if (left < some) {
+        whole &= (std::uint32_t{1} << left) - 1;
       }
       list_whole(whole, begin_ + first);
       list_long(is_long, begin_ + first);
@@ -232,7 +265,8 @@ class cutting {
   position begin_, end_;  // this thread's
 };
 
-// One block.
+// One block, for few rows; where there are many, it is a block of the warps' launch.
+template <int at_once = 1>
 struct cut_kernel {
   static constexpr int max_threads = 256;
   struct storage {
@@ -245,7 +279,7 @@ struct cut_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    cutting<Simt>(simt, shared.lists, a.places, a.lists).run();
+    cutting<Simt, at_once>(simt, shared.lists, a.places, a.lists).run();
   }
 };
 

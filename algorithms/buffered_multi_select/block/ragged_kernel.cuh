@@ -169,7 +169,7 @@ struct ragged_kernel {
   KSELECT_HD static bool begin_cut(Simt& simt, storage& shared, const args& a) {
     if constexpr (one_warp) {
       if (simt.block() != 0) return true;
-      cutting<Simt>(simt, shared.lists, a.matrix, a.cut).run();
+      cutting<Simt, 4>(simt, shared.lists, a.matrix, a.cut).run();
       return false;
     } else {
       simt.wait_for_previous();

@@ -190,7 +190,7 @@ template <class T>
 status list_rows(const cut_choice& c, const problem& p, const io& buffers, const cut_lists<T>& cut,
                  const executor& on) {
   if (!c.short_rows) {
-    return simt::launch<cut_kernel>(on, {1, c.threads}, {kernels::places_of(p, buffers), cut});
+    return simt::launch<cut_kernel<>>(on, {1, c.threads}, {kernels::places_of(p, buffers), cut});
   }
   const ragged_choice& rows = *c.short_rows;
   auto a = args_of<T>(rows, true, p, buffers);
@@ -264,7 +264,7 @@ std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   const std::int64_t units = p.q * units_of(p.n, c.unit_bits);
   c.shares = static_cast<position>(std::min(wanted, units / c.shortest_share + 1));
   c.blocks = std::min(p.q, 4 * filling(rows->how.threads, where));
-  c.threads = simt::block_threads(where, cut_kernel::max_threads);
+  c.threads = simt::block_threads(where, cut_kernel<>::max_threads);
   return c;
 }
 

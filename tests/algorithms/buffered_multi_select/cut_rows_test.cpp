@@ -48,6 +48,7 @@ struct cut_lengths {
   std::vector<position> whole;
 };
 
+template <int at_once>
 cut_lengths cut(const std::vector<std::int32_t>& lengths, position shares, position shortest_share,
                 position shortest_row = 0) {
   const auto q = static_cast<std::int64_t>(lengths.size());
@@ -70,7 +71,7 @@ cut_lengths cut(const std::vector<std::int32_t>& lengths, position shares, posit
   lists.shortest_row = shortest_row;
   const auto place = runtime::open_host_backend(executor_kind::fiber, 2);
   constexpr int threads = find_kernel::max_threads;
-  status done = simt::launch<cut_kernel>(place->executor(), {1, threads}, {places, lists});
+  status done = simt::launch<cut_kernel<at_once>>(place->executor(), {1, threads}, {places, lists});
   EXPECT_TRUE(done.ok()) << done.message;
   const simt::global<row_piece> pieces{found.pieces.data(), 2 * std::int64_t{shares}};
   done = simt::launch<find_kernel>(place->executor(), {shares, threads}, {lists, pieces});
@@ -91,9 +92,8 @@ std::map<std::int64_t, std::vector<row_piece>> pieces_of_rows(const cut_lengths&
   return of;
 }
 
-void expect_pieces(const std::vector<std::int32_t>& lengths, position shares,
-                   position shortest_share) {
-  const cut_lengths found = cut(lengths, shares, shortest_share);
+void expect_pieces(const cut_lengths& found, const std::vector<std::int32_t>& lengths,
+                   position shares, position shortest_share) {
   auto of = pieces_of_rows(found);
   ASSERT_EQ(of.size(), found.totals.rows);
   ASSERT_LE(found.totals.rows, shares);
@@ -124,6 +124,12 @@ void expect_pieces(const std::vector<std::int32_t>& lengths, position shares,
   }
 }
 
+void expect_pieces(const std::vector<std::int32_t>& lengths, position shares,
+                   position shortest_share) {
+  expect_pieces(cut<1>(lengths, shares, shortest_share), lengths, shares, shortest_share);
+  expect_pieces(cut<4>(lengths, shares, shortest_share), lengths, shares, shortest_share);
+}
+
 TEST(cut_rows, lists_each_element_of_each_row_once) {
   expect_pieces({0, 0, 0}, 4, 1);
   expect_pieces({1 << 30}, 264, 64);                                    // one row has all shares
@@ -134,7 +140,8 @@ TEST(cut_rows, lists_each_element_of_each_row_once) {
   std::mt19937 random(1);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
   for (int turn = 0; turn < 300; ++turn) {
-    std::vector<std::int32_t> lengths(static_cast<std::size_t>(up_to(90)));
+    const int rows = up_to(turn % 50 == 0 ? 5000 : 90);  // more than 32 of a thread
+    std::vector<std::int32_t> lengths(static_cast<std::size_t>(rows));
     for (std::int32_t& one : lengths) one = up_to(1 << up_to(20)) - 1;
     expect_pieces(lengths, static_cast<position>(up_to(40)), static_cast<position>(up_to(9)));
   }
@@ -143,14 +150,15 @@ TEST(cut_rows, lists_each_element_of_each_row_once) {
 TEST(cut_rows, leaves_short_rows_to_warps) {
   std::vector<std::int32_t> lengths(300, 99);
   lengths[7] = 100, lengths[150] = 101, lengths[299] = 40'000;
-  cut_lengths found = cut(lengths, 4, 8, 100);
-  found.whole.resize(found.totals.whole);
-  EXPECT_THAT(found.whole, testing::UnorderedElementsAre(7, 150));
-  EXPECT_EQ(found.totals.rows, 1U);
+  for (cut_lengths found : {cut<1>(lengths, 4, 8, 100), cut<4>(lengths, 4, 8, 100)}) {
+    found.whole.resize(found.totals.whole);
+    EXPECT_THAT(found.whole, testing::UnorderedElementsAre(7, 150));
+    EXPECT_EQ(found.totals.rows, 1U);
+  }
 }
 
 TEST(cut_rows, gives_equal_shares_to_rows_that_would_not_fit_otherwise) {
-  const cut_lengths found = cut(std::vector<std::int32_t>(142, 1 << 20), 264, 64);
+  const cut_lengths found = cut<1>(std::vector<std::int32_t>(142, 1 << 20), 264, 64);
   std::vector<position> of_share(264);
   for (std::size_t i = 0; i < found.pieces.size(); ++i) of_share[i / 2] += found.pieces[i].elements;
   const position last = of_share.back();
