@@ -35,11 +35,17 @@ vectors='import numpy as np
 r = np.random.default_rng(1)
 np.save("bytes.npy", r.integers(0, 256, (6000, 300)).astype(np.uint8))
 np.save("corpus.npy", r.standard_normal((20000, 128), dtype=np.float32))
-np.save("queries.npy", r.standard_normal((700, 128), dtype=np.float32))'
+np.save("queries.npy", r.standard_normal((700, 128), dtype=np.float32))
+for name, q, n, every in ("few", 40, 60000, 3), ("many", 1500, 20000, 50):
+    np.save(name + ".npy", r.standard_normal((q, n), dtype=np.float32))
+    np.save(name + "-lengths.npy", np.where(np.arange(q) % every == 0, n, 60).astype(np.int32))'
 searches=("bytes.npy --self --k 10" "corpus.npy queries.npy --k 100" "corpus.npy --self --k 10 --whole-product"
   "corpus.npy --self --k 10 --half-product")
 search='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" knn $4 --executor cuda --indices neighbours.npy \
   2>&1 | tee search.log && ! grep "was not used" search.log'
+# Ragged rows of which the long ones are cut, alone and beside warps that select from the short ones.
+ragged='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" select "$4.npy" --lengths "$4-lengths.npy" --fill -1 \
+  --k 20 --algorithm bms-grid --executor cuda --indices answer.npy --values values.npy'
 if [ -z "${KSELECT_SKIP_SANITIZER:-}" ]; then
   for tool in memcheck racecheck synccheck initcheck; do
     for program in battery gpu_tests; do
@@ -52,6 +58,9 @@ if [ -z "${KSELECT_SKIP_SANITIZER:-}" ]; then
   for tool in memcheck racecheck synccheck; do
     for i in "${!searches[@]}"; do
       step "$tool-knn-$i" bash -o pipefail -c "$search" search "$out" "$tool" "$program" "${searches[i]}"
+    done
+    for rows in few many; do
+      step "$tool-ragged-$rows" bash -c "$ragged" ragged "$out" "$tool" "$program" "$rows"
     done
   done
 fi
