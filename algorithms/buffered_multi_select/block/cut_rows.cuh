@@ -129,8 +129,8 @@ class cutting {
     if (simt_.lane() == 0) simt_.atomic_add(shared, own);
   }
 
-  // The lengths of row number `row`, of which there is one, and the next ones that this thread has;
-  // 0: it has fewer.
+  // The lengths of row number `row`, which this thread has, and of the next ones; 0 of those that
+  // it does not have.
   KSELECT_HD void load_lengths(position (&lengths)[at_once], position row) {
     if (places_.has_lengths && places_.lengths.of_32.size != 0) {
       KSELECT_UNROLL
@@ -149,6 +149,7 @@ class cutting {
       if (row + i >= end_) lengths[i] = 0;
     }
   }
+  // One copy of the code serves all loops.
   KSELECT_RARE KSELECT_HD static position length_of(Simt& simt, const kernels::row_places& places,
                                                     position row) {
     return kernels::range_of(simt, places, row).length;
@@ -195,7 +196,7 @@ class cutting {
     }
   }
 
-  // Lists the row `first`, if bit 0 is set, and so on.
+  // Lists the rows of which a bit is set; bit 0 is that of row number `first`.
   KSELECT_HD void list_whole(std::uint32_t rows, position first) {
     const auto own = static_cast<position>(simt_.popc(rows));
     const position through = kernels::sum_up_to_lane(simt_, own);
@@ -265,7 +266,7 @@ class cutting {
   position begin_, end_;  // this thread's
 };
 
-// One block, for few rows; where there are many, it is a block of the warps' launch.
+// One block, where rows are few. Where they are many, a block of the warps' launch does the same.
 template <int at_once = 1>
 struct cut_kernel {
   static constexpr int max_threads = 256;

@@ -118,7 +118,7 @@ template <class T, bool one_warp, int loads, bool many>
 struct ragged_kernel {
   static constexpr int most_teams = one_warp ? 8 : 1;  // of a block
   static constexpr int max_threads = one_warp ? most_teams * simt::warp_size : 1024;
-  // Of warps, this leaves 80 registers: nearly all of 4096 short rows are worked on at once.
+  // Of warps, this leaves 80 registers: an H200 works on nearly all of 4096 short rows at once.
   static constexpr int min_blocks = one_warp ? 24 / most_teams : 1;
   struct storage {
     team_storage<key_of<T>> team[most_teams];
@@ -164,7 +164,8 @@ struct ragged_kernel {
     return !one_warp && a.cut.shares != 0 && !a.cut.last_launch;
   }
 
-  // Block 0 of a launch of warps lists the long rows, and nothing else. Blocks wait for the list.
+  // Whether the block selects. Block 0 of the first launch, of warps, lists the long rows instead.
+  // The blocks of later launches wait for the list.
   template <class Simt>
   KSELECT_HD static bool begin_cut(Simt& simt, storage& shared, const args& a) {
     if constexpr (one_warp) {

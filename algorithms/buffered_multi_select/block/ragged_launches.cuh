@@ -161,12 +161,12 @@ call_plan ragged_plan(const block_variant& v, const problem& p, const device& wh
 
 struct cut_choice {
   ragged_choice rows, of_shares;
-  std::optional<ragged_choice> short_rows;  // by warps
-  int short_rows_of_block;
+  std::optional<ragged_choice> short_rows;        // that warps take in the first launch
+  int short_rows_of_block;                        // there
+  int threads;                                    // of the first launch, if there are none
   position shortest_row, shortest_share, shares;  // as piece_lists
   int unit_bits;                                  // as well
   std::int64_t blocks;                            // of the last launch
-  int threads;                                    // that read the lengths
 };
 
 template <class T>
@@ -226,7 +226,7 @@ std::optional<ragged_choice> choose_short(const problem& p, const device& where)
   return choose_ragged<T>({true, 0}, short_rows, where, short_rows.n);
 }
 
-// Many, so that the block that lists the rows has many threads.
+// Short rows of a block: many, so that the block that lists the long rows has many threads.
 template <class T>
 int rows_of_block(const plan& shape, const device& where) {
   const int most = simt::block_threads(where, ragged_warps<T>::max_threads) / simt::warp_size;
