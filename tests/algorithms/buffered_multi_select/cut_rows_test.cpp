@@ -48,7 +48,8 @@ struct cut_lengths {
   std::vector<position> whole;
 };
 
-template <int at_once>
+// `Number`: the type of the lengths that the kernel reads.
+template <int at_once, class Number = std::int32_t>
 cut_lengths cut(const std::vector<std::int32_t>& lengths, position shares, position shortest_share,
                 position shortest_row = 0) {
   const auto q = static_cast<std::int64_t>(lengths.size());
@@ -57,7 +58,12 @@ cut_lengths cut(const std::vector<std::int32_t>& lengths, position shares, posit
   found.rows.resize(shares);
   found.whole.resize(lengths.size());
   kernels::row_places places{};
-  places.lengths.of_32 = {lengths.data(), q};
+  const std::vector<Number> numbers(lengths.begin(), lengths.end());
+  if constexpr (sizeof(Number) == 4) {
+    places.lengths.of_32 = {numbers.data(), q};
+  } else {
+    places.lengths.of_64 = {numbers.data(), q};
+  }
   places.has_lengths = true;
   places.rows = q;
   places.n = 1U << 31;
@@ -128,6 +134,8 @@ void expect_pieces(const std::vector<std::int32_t>& lengths, position shares,
                    position shortest_share) {
   expect_pieces(cut<1>(lengths, shares, shortest_share), lengths, shares, shortest_share);
   expect_pieces(cut<4>(lengths, shares, shortest_share), lengths, shares, shortest_share);
+  expect_pieces(cut<4, std::int64_t>(lengths, shares, shortest_share), lengths, shares,
+                shortest_share);
 }
 
 TEST(cut_rows, lists_each_element_of_each_row_once) {
