@@ -33,7 +33,7 @@ std::vector<std::byte> as_numbers(row_numbers type, const std::vector<std::int64
   return bytes;
 }
 
-// As many rows as a device needs to give short ones to warps.
+// As many rows as the test device of fibers needs to give short ones to warps.
 std::vector<std::int64_t> lengths_around(std::int64_t n, std::int64_t k) {
   std::vector<std::int64_t> all = {n,     0,     1,     k - 1, k,   k + 1, 33,    n / 2, n - 1,
                                    n / 3, n / 5, 2 * k, 64,    200, 1024,  n - 7, 1025,  5};

@@ -9,8 +9,8 @@
 #define KSELECT_HD
 #endif
 
-// Marks a function on a rare path. It is not inlined, so that its registers do not add to the
-// pressure of the common path.
+// Marks a function on a rare path, or one of which one copy shall serve several callers. It is not
+// inlined, so that its registers do not add to the pressure of the common path.
 #if defined(__CUDACC__)
 #define KSELECT_RARE __noinline__
 #else

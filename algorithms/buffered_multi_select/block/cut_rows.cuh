@@ -35,10 +35,11 @@ constexpr int unit_bits_for(std::int64_t rows, std::int64_t n) {
   return bits;
 }
 
-// A long row.
+// A long row. Until it is cut, `share` is its first unit among those of all long rows, and `head`
+// its length.
 struct cut_row {
   position row;
-  position share;                 // its first; if `head` is shorter, the row begins in its midst
+  position share;                 // of its first piece; if `head` < `elements`, it begins inside
   position first, count;          // its pieces' numbers among those of all rows
   position head, elements, last;  // elements of the first piece, of others, and of the last
 };
@@ -75,7 +76,7 @@ struct cut_lists : piece_lists {
 };
 
 struct cut_storage {
-  position all, units;  // of all rows and of long ones
+  position all, units;  // units of all rows; units of long ones
   position rows;        // long ones
   position whole;       // rows that are listed as whole
   position alone;       // pieces of long rows, if no share has two
@@ -83,8 +84,9 @@ struct cut_storage {
 };
 
 // Lists the long rows and those that are taken whole. One block calls run(). A thread has
-// neighbouring rows, so the first loads of all threads fetch all lengths. The code runs once and is
-// fetched from memory first, so there is little of it. `at_once`: loads in flight.
+// neighbouring rows: up to 32 of them have their lengths in one line of memory, which the thread's
+// first load fetches. The code runs once and is fetched from memory first, so there is little of
+// it. `at_once`: loads in flight, if the lengths have 32 bits.
 template <class Simt, int at_once>
 class cutting {
  public:
@@ -129,10 +131,10 @@ class cutting {
     if (simt_.lane() == 0) simt_.atomic_add(shared, own);
   }
 
-  // The lengths of row number `row`, which this thread has, and of the next ones; 0 of those that
-  // it does not have.
+  // The lengths of row number `row`, which is this thread's, and of the next ones. Rows beyond this
+  // thread's get 0.
   KSELECT_HD void load_lengths(position (&lengths)[at_once], position row) {
-    if (places_.has_lengths && places_.lengths.of_32.size != 0) {
+    if (places_.has_lengths && !places_.segments && places_.lengths.of_32.size != 0) {
       KSELECT_UNROLL
       for (int i = 0; i < at_once; ++i) {
         const std::int32_t own = simt_.load(places_.lengths.of_32, least(row + i, end_ - 1));
@@ -185,12 +187,8 @@ class cutting {
           if (!cut && lengths[j] >= lists_.shortest_row) whole |= bit;
         }
       }
-      const position left = end_ - begin_ - first;  // may have wrapped: then there are none
-      if (begin_ + first >= end_) {
-        whole = 0;
-      } else if (left < some) {
-        whole &= (std::uint32_t{1} << left) - 1;
-      }
+      const position left = end_ - begin_ - first;  // wraps if there are none; then no bit is set
+      if (left < some) whole &= (std::uint32_t{1} << left) - 1;
       list_whole(whole, begin_ + first);
       list_long(is_long, begin_ + first);
     }
@@ -209,8 +207,7 @@ class cutting {
     }
   }
 
-  // The same for long rows. Of these `head` is the length and `share` the first unit until
-  // cut_rows() has cut them.
+  // The same for long rows.
   KSELECT_HD void list_long(std::uint32_t rows, position first) {
     KSELECT_ROLLED
     for (; rows != 0; rows &= rows - 1) {
@@ -266,7 +263,7 @@ class cutting {
   position begin_, end_;  // this thread's
 };
 
-// One block, where rows are few. Where they are many, a block of the warps' launch does the same.
+// One block, where rows are few. Where they are many, block 0 of the warps' launch does its work.
 template <int at_once = 1>
 struct cut_kernel {
   static constexpr int max_threads = 256;

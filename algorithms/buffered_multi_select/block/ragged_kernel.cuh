@@ -118,7 +118,7 @@ template <class T, bool one_warp, int loads, bool many>
 struct ragged_kernel {
   static constexpr int most_teams = one_warp ? 8 : 1;  // of a block
   static constexpr int max_threads = one_warp ? most_teams * simt::warp_size : 1024;
-  // Of warps, this leaves 80 registers: an H200 works on nearly all of 4096 short rows at once.
+  // Of warps: 24 on a multiprocessor, with 80 registers each.
   static constexpr int min_blocks = one_warp ? 24 / most_teams : 1;
   struct storage {
     team_storage<key_of<T>> team[most_teams];
@@ -131,7 +131,7 @@ struct ragged_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    if (a.cut.shares != 0 && !begin_cut(simt, shared, a)) return;
+    if (a.cut.shares != 0 && !prepare(simt, shared, a)) return;
     const int number = one_warp ? simt.warp() : 0;
     auto* const own = static_cast<unsigned char*>(simt.dynamic_shared()) +
                       static_cast<std::size_t>(number) * team_memory<T, true>::bytes(a.shape);
@@ -164,10 +164,10 @@ struct ragged_kernel {
     return !one_warp && a.cut.shares != 0 && !a.cut.last_launch;
   }
 
-  // Whether the block selects. Block 0 of the first launch, of warps, lists the long rows instead.
-  // The blocks of later launches wait for the list.
+  // Returns whether the block has tasks. In the first launch block 0 has none: it lists the long
+  // rows. The blocks of later launches wait for the list.
   template <class Simt>
-  KSELECT_HD static bool begin_cut(Simt& simt, storage& shared, const args& a) {
+  KSELECT_HD static bool prepare(Simt& simt, storage& shared, const args& a) {
     if constexpr (one_warp) {
       if (simt.block() != 0) return true;
       cutting<Simt, 4>(simt, shared.lists, a.matrix, a.cut).run();

@@ -187,8 +187,8 @@ cut_lists<T> carve_cuts(const cut_choice& c, const problem& p, simt::carver& mem
 
 // The first launch: lists the long rows. Beside it warps select from short ones.
 template <class T>
-status list_rows(const cut_choice& c, const problem& p, const io& buffers, const cut_lists<T>& cut,
-                 const executor& on) {
+status start_listing(const cut_choice& c, const problem& p, const io& buffers,
+                     const cut_lists<T>& cut, const executor& on) {
   if (!c.short_rows) {
     return simt::launch<cut_kernel<>>(on, {1, c.threads}, {kernels::places_of(p, buffers), cut});
   }
@@ -208,7 +208,7 @@ status start_cut(const cut_choice& c, const problem& p, const io& buffers,
   const cut_lists<T> cut = carve_cuts<T>(c, p, pieces);
   auto of_shares = args_of<T>(c.of_shares, false, p, buffers);
   of_shares.cut = cut;
-  status done = list_rows<T>(c, p, buffers, cut, on);
+  status done = start_listing<T>(c, p, buffers, cut, on);
   if (done.ok()) done = launch_blocks<T>(c.of_shares, c.shares, of_shares, on);
   auto of_rows = args_of<T>(c.rows, false, p, buffers);
   of_rows.cut = cut;
@@ -226,7 +226,8 @@ std::optional<ragged_choice> choose_short(const problem& p, const device& where)
   return choose_ragged<T>({true, 0}, short_rows, where, short_rows.n);
 }
 
-// Short rows of a block: many, so that the block that lists the long rows has many threads.
+// The number of short rows of a block. It is large, because the block that lists the long rows has
+// as many warps.
 template <class T>
 int rows_of_block(const plan& shape, const device& where) {
   const int most = simt::block_threads(where, ragged_warps<T>::max_threads) / simt::warp_size;
