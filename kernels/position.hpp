@@ -4,10 +4,14 @@
 
 #include <cstdint>
 
+#include "kselect/hd.hpp"
+
 namespace kselect::kernels {
 
 using position = std::uint32_t;
 
 inline constexpr std::int64_t longest_row = 0x7fffffff;
+
+KSELECT_HD constexpr position least(position a, position b) { return a < b ? a : b; }
 
 }  // namespace kselect::kernels

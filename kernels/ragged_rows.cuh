@@ -144,8 +144,8 @@ KSELECT_HD void write_output(Simt& simt, const answer_view<T>& out, position at,
 template <class Simt, class T>
 KSELECT_HD void fill_outputs(Simt& simt, const ragged_view<T>& m, const answer_view<T>& out,
                              position from, position end, position index, position stride) {
-  KSELECT_ROLLED
-  for (position j = from + index; j < end; j += stride) {
+  KSELECT_ROLLED  // most rows have nothing to fill
+      for (position j = from + index; j < end; j += stride) {
     write_output(simt, out, j, std::bit_cast<T>(m.fill_value), m.fill);
   }
 }

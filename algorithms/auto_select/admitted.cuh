@@ -11,7 +11,7 @@
 
 namespace kselect::admitted {
 
-using kernels::position;
+using kernels::least, kernels::position;
 
 template <class T>
 struct gather_args {
@@ -181,8 +181,6 @@ struct gather_kernel {
     if (a.indices_32.size != 0) simt.store(a.indices_32, to, static_cast<std::int32_t>(index));
     if (a.indices_64.size != 0) simt.store(a.indices_64, to, index);
   }
-
-  KSELECT_HD static position least(position a, position b) { return a < b ? a : b; }
 };
 
 }  // namespace kselect::admitted

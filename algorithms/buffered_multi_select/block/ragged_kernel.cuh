@@ -252,8 +252,6 @@ struct ragged_kernel {
         least(row.head, task.k) + std::int64_t{row.count - 2} * task.k + least(row.last, task.k));
   }
 
-  KSELECT_HD static position least(position a, position b) { return a < b ? a : b; }
-
   template <class Simt>
   KSELECT_HD static answer_view<T> outputs_of(Simt& simt, const args& a, const team_task& task) {
     if (task.from == source::piece) {
