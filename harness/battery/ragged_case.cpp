@@ -33,11 +33,13 @@ std::vector<std::byte> as_numbers(row_numbers type, const std::vector<std::int64
   return bytes;
 }
 
-// As many rows as the test device of fibers needs to give short ones to warps.
-std::vector<std::int64_t> lengths_around(std::int64_t n, std::int64_t k) {
+// At least so many rows; as many as the test device of fibers needs to give short ones to warps.
+std::vector<std::int64_t> lengths_around(std::int64_t n, std::int64_t k, std::size_t least) {
   std::vector<std::int64_t> all = {n,     0,     1,     k - 1, k,   k + 1, 33,    n / 2, n - 1,
                                    n / 3, n / 5, 2 * k, 64,    200, 1024,  n - 7, 1025,  5};
   for (std::int64_t& length : all) length = std::clamp<std::int64_t>(length, 0, n);
+  const std::size_t once = all.size();
+  while (all.size() < least) all.push_back(all[all.size() - once]);
   return all;
 }
 
@@ -135,9 +137,15 @@ std::vector<std::int64_t> names_of_elements(std::int64_t count, bool twice) {
   return all;
 }
 
-void prove_form(battery_attempt& a, row_form form, std::int64_t n, std::int64_t k, int turn) {
-  workload p = ragged_problem(a.entry(), form, n, k, turn);
-  const std::vector<std::int64_t> lengths = lengths_around(n, k);
+struct shape {
+  std::int64_t n, k;
+  std::size_t least_rows = 0;
+};
+
+void prove_form(battery_attempt& a, row_form form, const shape& s, int turn) {
+  workload p = ragged_problem(a.entry(), form, s.n, s.k, turn);
+  const std::int64_t n = s.n, k = s.k;
+  const std::vector<std::int64_t> lengths = lengths_around(n, k, s.least_rows);
   p.q = static_cast<std::int64_t>(lengths.size());
   workload matrix = p;  // in whose memory the rows lie
   matrix.lengths = matrix.starts = row_numbers::none;
@@ -165,21 +173,21 @@ void prove_form(battery_attempt& a, row_form form, std::int64_t n, std::int64_t 
 }  // namespace
 
 void rows_of_their_own_lengths(battery_attempt& a) {
-  struct shape {
-    std::int64_t n, k;
-  };
   // A warp's row, tiles of a block and pieces of a row, a large part of the row and a smaller one,
   // and more than the row has.
   constexpr std::array shapes = {shape{40, 5},     shape{2500, 32},  shape{9000, 17},
                                  shape{5000, 900}, shape{5000, 200}, shape{300, 300},
                                  shape{20, 50}};
-  // Rows long enough to be cut on a GPU; the fibers' device cuts those above.
-  constexpr std::array long_shapes = {shape{40'000, 17}, shape{300'000, 900}, shape{70'000, 2048}};
+  // Rows long enough to be cut on a GPU; the fibers' device cuts those above. Of the last there are
+  // so many that warps take the short ones meanwhile.
+  const auto many = 4 * static_cast<std::size_t>(a.place().description().multiprocessors) + 2;
+  const std::array long_shapes = {shape{40'000, 17}, shape{300'000, 900}, shape{70'000, 2048},
+                                  shape{20'000, 65, many}};
   int turn = 0;
   const auto prove_all = [&](std::span<const shape> all) {
     for (const shape& s : all) {
       for (const row_form form : row_forms) {
-        if (a.mine()) prove_form(a, form, s.n, s.k, turn);
+        if (a.mine()) prove_form(a, form, s, turn);
         ++turn;
       }
     }

@@ -34,6 +34,9 @@ ssize_t file_system::write(int descriptor, const void* buffer, std::size_t size)
 int file_system::fsync(int descriptor) { return ::fsync(descriptor); }
 int file_system::fdatasync(int descriptor) { return ::fdatasync(descriptor); }
 int file_system::ftruncate(int descriptor, off_t size) { return ::ftruncate(descriptor, size); }
+int file_system::fallocate(int descriptor, int mode, off_t offset, off_t size) {
+  return ::fallocate(descriptor, mode, offset, size);
+}
 int file_system::flock(int descriptor, int operation) { return ::flock(descriptor, operation); }
 int file_system::close(int descriptor) { return ::close(descriptor); }
 int file_system::mkdir(const char* path, mode_t mode) { return ::mkdir(path, mode); }
@@ -140,6 +143,13 @@ void file::write_all(std::string_view text) {
     if (size <= 0) fail("write", size == 0 ? EIO : errno);
     text.remove_prefix(static_cast<std::size_t>(size));
   }
+}
+
+void file::reserve(std::int64_t bytes) {
+  const int failed =
+      uninterrupted([&] { return files_->fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, bytes); });
+  const bool possible = errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL;
+  if (failed < 0 && possible) fail("set space aside", errno);
 }
 
 void file::truncate(std::int64_t bytes) {

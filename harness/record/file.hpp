@@ -27,6 +27,7 @@ class file_system {
   virtual int fsync(int descriptor);
   virtual int fdatasync(int descriptor);
   virtual int ftruncate(int descriptor, off_t size);
+  virtual int fallocate(int descriptor, int mode, off_t offset, off_t size);
   virtual int flock(int descriptor, int operation);
   virtual int close(int descriptor);
   virtual int mkdir(const char* path, mode_t mode);
@@ -50,6 +51,9 @@ class file {
   // may hold a part of it.
   void write_all(std::string_view text);
   void truncate(std::int64_t bytes);
+  // Sets disk space aside for the file's first `bytes` bytes; its length stays. So later writes
+  // find room, and are faster. Does nothing where the file system cannot do it.
+  void reserve(std::int64_t bytes);
   // Both write to the device: sync_data the contents and the length, sync other attributes as well.
   void sync_data();
   void sync();

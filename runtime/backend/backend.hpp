@@ -78,7 +78,8 @@ class backend {
     to_device(to, from);
   }
   virtual void to_host_beside(std::span<std::byte> to, const std::byte* from) { to_host(to, from); }
-  // Takes the memory that these copies need. Otherwise the first of them does, which takes longer.
+  // Takes the memory that these copies need, and makes a first one each way. Otherwise the first of
+  // them takes longer.
   virtual void get_ready_beside() {}
   // Waits for all enqueued work. The status reports a fault in it.
   virtual status synchronise() = 0;

@@ -4,6 +4,7 @@
 #if KSELECT_HAS_CUDA
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cuda_runtime_api.h>
 #include <optional>
@@ -136,7 +137,14 @@ class cuda_backend final : public backend {
     made(gpu.staged_beside).to_host(to, from, gpu.side);
   }
 
-  void get_ready_beside() override { made(live().staged_beside); }
+  // The first copy of a stream in a direction takes milliseconds, even of few bytes.
+  void get_ready_beside() override {
+    made(live().staged_beside);
+    std::array<std::byte, 1> some{};
+    const device_buffer there(*this, some.size());
+    to_device_beside(there.data(), some);
+    to_host_beside(some, there.data());
+  }
 
   status synchronise() override {
     const cudaError_t code = cudaStreamSynchronize(live().stream);

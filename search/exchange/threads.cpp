@@ -144,18 +144,23 @@ class thread_communicator final : public communicator {
       const std::int64_t count = rows[static_cast<std::size_t>(rank_)];
       std::int64_t first = 0;
       for (int r = 0; r < rank_; ++r) first += rows[static_cast<std::size_t>(r)];
-      for (int r = 0; r < size(); ++r) copy(r, columns, first, count, r * count);
+      std::vector<runtime::moved_bytes> pieces;
+      for (int r = 0; r < size(); ++r) add(pieces, r, columns, first, count, r * count);
+      runtime::copy_by_threads(pieces, threads_);
     });
   }
 
   void collect(std::span<const column> columns, std::span<const std::int64_t> rows) override {
     open({.columns = columns}, "a collection", [&] {
+      if (rank_ != 0) return;
+      std::vector<runtime::moved_bytes> pieces;
       std::int64_t to = 0;
-      for (int r = 0; rank_ == 0 && r < size(); ++r) {
+      for (int r = 0; r < size(); ++r) {
         const std::int64_t count = rows[static_cast<std::size_t>(r)];
-        copy(r, columns, 0, count, to);
+        add(pieces, r, columns, 0, count, to);
         to += count;
       }
+      runtime::copy_by_threads(pieces, threads_);
     });
   }
 
@@ -173,17 +178,16 @@ class thread_communicator final : public communicator {
     place_.meet(rank_, what);
   }
 
-  // Copies `count` rows that rank `from` sends, from row `first` on, to this rank's `receive`, row
-  // `to` on.
-  void copy(int from, std::span<const column> columns, std::int64_t first, std::int64_t count,
-            std::int64_t to) {
+  // Adds `count` rows that rank `from` sends, from row `first` on, which go to this rank's
+  // `receive`, row `to` on.
+  void add(std::vector<runtime::moved_bytes>& pieces, int from, std::span<const column> columns,
+           std::int64_t first, std::int64_t count, std::int64_t to) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const auto bytes = [&](std::int64_t rows) {
         return static_cast<std::size_t>(rows) * columns[c].row_bytes;
       };
-      runtime::copy_by_threads(columns[c].receive.data() + bytes(to),
-                               place_.of(from).columns[c].send.data() + bytes(first), bytes(count),
-                               threads_);
+      pieces.push_back({columns[c].receive.data() + bytes(to),
+                        place_.of(from).columns[c].send.data() + bytes(first), bytes(count)});
     }
   }
 

@@ -54,6 +54,7 @@ class fused_search::work {
       filtered({.ids = {}, .count = rows, .stride = 1, .first = first}, rows, first == 0);
     }
   }
+  void first_by_float64() { by_float64({.ids = {}, .count = 1, .stride = 1}, 1); }
   std::int64_t unproven() { return plan_.filters() ? counts_of(*memory_.batch)[0] : count_; }
 
   search_report finish() {
@@ -395,6 +396,11 @@ search_report fused_search::run(const float* raw, std::int64_t count, std::int64
   if (count == 0) return {};
   enqueue(raw, count, first_own, to, clock, allowed, known);
   return finish();
+}
+
+void fused_search::rehearse(const float* raw, std::int64_t count, const answers& to) {
+  run(raw, count, -1, to, [](stage, const std::function<void()>& step) { step(); });
+  work_->first_by_float64();
 }
 
 }  // namespace kselect::search::fused

@@ -174,6 +174,11 @@ class fused_search {
   // Waits, and does the unproven queries of the last enqueue() again until all are proven.
   search_report finish();
 
+  // Searches for a few queries, as run() does, and for one of them in float64, too. What it finds
+  // does not matter: a GPU loads a kernel's code when it is first launched, for milliseconds, and
+  // these are not a part of later searches then.
+  void rehearse(const float* raw, std::int64_t count, const answers& to);
+
   // Enqueues, after finish() of a share of pairs: how many of a vector's answers are certain, one
   // number for each of [count]. If all shares together have k of them, a merge of their answers has
   // the k nearest. `counts` is in the backend's memory.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/copy_by_threads.hpp"
 #include "runtime/error.hpp"
 #include "search/knn/tiled/agreement.hpp"
 #include "search/knn/tiled/plan.hpp"
@@ -40,8 +41,9 @@ class host_exchange final : public list_exchange {
     neighbour_lists& own = shaped(own_, share, k);
     {
       const lap merging(taken_.merging);
-      merge_lists(ranks_.size(), {received.distances, received.indices, received.ranked}, threads_,
-                  own);
+      // As many as copy: the same thread does both in turn.
+      merge_lists(ranks_.size(), {received.distances, received.indices, received.ranked},
+                  runtime::moving_threads(threads_), own);
     }
     // `mine` has been sent and has the answer's size, so it is reused. What ranked the neighbours
     // is not wanted any more.

@@ -23,9 +23,10 @@ namespace {
 
 // The most bytes of a corpus tile in host memory: they take some milliseconds to copy.
 constexpr std::int64_t most_tile_bytes = 256 << 20;
-// Another tile of queries costs a resident corpus no reading. Short tiles leave little to do after
-// the last: its lists alone are exchanged and written when no search hides that.
-constexpr std::int64_t most_queries_resident = 1 << 14;
+// Another tile of queries costs a resident corpus no reading. Short tiles leave little to do before
+// the first search and after the last, which no search hides: the first tile's queries, and the
+// last one's lists.
+constexpr std::int64_t most_queries_resident = 1 << 13;
 constexpr std::int64_t component_bytes = 4;
 
 // Of a prepared vector: itself, its slabs, square, error, start, mean and scale.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/copy_by_threads.hpp"
 #include "runtime/error.hpp"
 #include "search/knn/tiled/agreement.hpp"
 #include "search/knn/tiled/tile_stream.hpp"
@@ -31,8 +32,11 @@ query_tiles::query_tiles(const parts& of, const query_range& range, tiled_times&
       times_(times),
       sharing_(of.shares, of.ranks,
                [this](std::function<void()> errand) { return courier_.post(std::move(errand)); }),
-      courier_(of.ranks.any_thread() && of.exchange.beside(),
-               [&place = of.place] { place.serve_this_thread(); }) {
+      courier_(of.ranks.any_thread() && of.exchange.beside(), [&place = of.place] {
+        place.serve_this_thread();
+        runtime::start_moving_threads(place.description().threads);
+      }) {
+  courier_.post([] {}).get();  // it has begun
   const std::int64_t held = std::min(tiles(), tiles_of_lists);
   for (std::int64_t tile = 0; tile < held; ++tile) lists_.emplace_back(count_of(tile), range.k);
   if (!of.shard.takes_queries()) return;
@@ -45,18 +49,22 @@ query_tiles::query_tiles(const parts& of, const query_range& range, tiled_times&
 void query_tiles::run() {
   const std::int64_t all = tiles();
   const auto bring = [&](std::int64_t tile) {
+    if (tile >= all) return;
     const lap waiting(times_.queries_wait);  // without a thread for it, an errand is done here
-    brought_ = courier_.post([this, tile] { bring_queries(tile); });
+    brought(tile) = courier_.post([this, tile] { bring_queries(tile); });
   };
   ask_before(0);
-  if (all != 0) bring(0);
+  bring(0);
+  bring(1);
+  const bool quick = of_.shard.quick() && !of_.shares;  // else searches post errands, too
   for (std::int64_t tile = 0; tile < all; ++tile) {
-    end_if_asked(tile);
-    await(brought_, times_.queries_wait);
-    if (tile + 1 < all) bring(tile + 1);
+    if (!quick) end_if_asked(tile);
+    await(brought(tile), times_.queries_wait);
     await_lists(tile - 2);
     search(tile);
+    if (quick) end_if_asked(tile);
     ask_before(tile + 1);
+    bring(tile + 2);
     const lap waiting(times_.lists_wait);
     through_[static_cast<std::size_t>(tile % 2)] = courier_.post([this, tile] { deliver(tile); });
   }
@@ -71,7 +79,6 @@ void query_tiles::search(std::int64_t tile) {
   const lap searching(times_.nearest);
   neighbour_lists& lists = lists_of(tile);
   lists.shape(count_of(tile));
-  lists.clear();
   sharing_.begin();
   std::function<void()>& rest = rest_[static_cast<std::size_t>(tile % 2)];
   rest = of_.shard.nearest(queries_of(tile), first_of(tile), lists, sharing_);
@@ -109,7 +116,9 @@ void query_tiles::end_if_asked(std::int64_t tile) {
   if (!stopped_) return;
   await_lists(tile - 2);
   await_lists(tile - 1);
-  if (brought_.valid()) brought_.get();
+  for (std::future<void>& queries : brought_) {
+    if (queries.valid()) queries.get();
+  }
   await_written();
   std::rethrow_exception(stopped_);
 }

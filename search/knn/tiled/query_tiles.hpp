@@ -5,11 +5,13 @@
 //     rank 0 reads the next queries, all ranks get them, and the executor, too;
 //     the tile before is copied from the executor, exchanged, merged, and written by rank 0.
 //
-// Every rank posts the same errands in the same order (courier.hpp): the queries of tile t + 1
-// while t is searched, and bounds of its neighbours (bound_sharing.hpp); then the word whether to
-// go on, for which the search waits; then the lists of t, while t + 1 is searched. A search begins
-// when the lists of the tile two before are through, so two tiles of queries and three of lists are
-// held.
+// Every rank posts the same errands in the same order (courier.hpp): bounds of a tile's neighbours
+// while t is searched (bound_sharing.hpp); then the word whether to go on; then the queries of
+// t + 2 and the lists of t, while t + 1 is searched. A search begins when the lists of the tile two
+// before are through, so two tiles of queries and three of lists are held.
+//
+// The search of t + 1 waits for the word. Where it takes a moment (shard_search::quick), it does
+// not: the word comes while it runs. If ranks are to end, what it found is dropped.
 
 #include <array>
 #include <cstdint>
@@ -67,6 +69,9 @@ class query_tiles {
     return std::min(range_.tile, range_.end - first_of(tile));
   }
   vector_set& queries_of(std::int64_t tile) { return queries_[static_cast<std::size_t>(tile % 2)]; }
+  std::future<void>& brought(std::int64_t tile) {
+    return brought_[static_cast<std::size_t>(tile % 2)];
+  }
   neighbour_lists& lists_of(std::int64_t tile) {
     return lists_[static_cast<std::size_t>(tile % 3)];
   }
@@ -90,7 +95,8 @@ class query_tiles {
   std::vector<neighbour_lists> lists_;
   std::array<std::function<void()>, 2> rest_;  // of a search, by tile
   std::array<std::future<void>, 2> through_;   // the lists of a tile
-  std::future<void> asked_, brought_;
+  std::array<std::future<void>, 2> brought_;   // the queries of a tile
+  std::future<void> asked_;
   std::exception_ptr stopped_;  // ranks were asked to end
   std::future<void> writing_;
   bound_sharing sharing_;

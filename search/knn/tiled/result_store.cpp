@@ -4,6 +4,7 @@
 #include <array>
 #include <fcntl.h>
 #include <fstream>
+#include <future>
 #include <vector>
 
 #include <fmt/format.h>
@@ -124,6 +125,16 @@ void result_store::open_partial_files() {
   distances_.emplace(partial_file(request_.distances), flags, failure::output, system_);
 }
 
+// So the disk cannot be full half-way.
+void result_store::reserve() {
+  const auto whole = [&](element_type type) {
+    return std::ssize(header_of(type, request_.queries, request_.k)) +
+           request_.queries * request_.k * size_of(type);
+  };
+  indices_->reserve(whole(element_type::int64));
+  distances_->reserve(whole(element_type::float32));
+}
+
 void result_store::start() {
   if (!journal_->existing().empty()) {
     journal_.reset();
@@ -136,6 +147,7 @@ void result_store::start() {
   indices_->write_all(header_of(element_type::int64, request_.queries, request_.k));
   distances_->truncate(0);
   distances_->write_all(header_of(element_type::float32, request_.queries, request_.k));
+  reserve();
   indices_->sync();
   distances_->sync();
   json record = {{"schema", journal_schema}, {"what", to_string(record_kind::knn_tile)}};
@@ -241,6 +253,7 @@ void result_store::resume(std::span<const record_line> lines) {
   };
   cut(*indices_, element_type::int64);
   cut(*distances_, element_type::float32);
+  reserve();
 }
 
 void result_store::append(std::int64_t count, std::span<const float> distances,
@@ -250,10 +263,15 @@ void result_store::append(std::int64_t count, std::span<const float> distances,
 
 void result_store::append_tile(std::int64_t count, std::span<const float> distances,
                                std::span<const std::int64_t> indices) {
-  distances_->write_all(as_text(distances));
-  indices_->write_all(as_text(indices));
-  distances_->sync_data();
-  indices_->sync_data();
+  const auto write = [](file& rows, std::string_view text) {
+    rows.write_all(text);
+    rows.sync_data();
+  };
+  // The system copies what it writes, as fast as one thread can.
+  std::future<void> beside =
+      std::async(std::launch::async, write, std::ref(*indices_), as_text(indices));
+  write(*distances_, as_text(distances));
+  beside.get();
   const json record = {{"schema", journal_schema},
                        {"what", to_string(record_kind::knn_tile)},
                        {"first", done_},

@@ -44,10 +44,11 @@ std::filesystem::path known_inputs_of(const std::filesystem::path& indices);
 
 class result_store {
  public:
-  // Throws error(failure::output) if a file cannot be written, if the disk has no room for all rows
-  // to come, if there is an unfinished job but no `resume`, or if another process holds it;
-  // error(failure::usage), naming the difference, if the job there is another one;
-  // error(failure::input) if its files are damaged.
+  // Sets disk space aside for all rows to come, where the file system can. Throws
+  // error(failure::output) if a file cannot be written, if the disk has not that room, if there is
+  // an unfinished job but no `resume`, or if another process holds it; error(failure::usage),
+  // naming the difference, if the job there is another one; error(failure::input) if its files are
+  // damaged.
   explicit result_store(const result_request& request, file_system& files = system_files());
 
   // The first query without a result.
@@ -75,6 +76,7 @@ class result_store {
   void check_headers() const;
   void check_tile(std::int64_t first, std::int64_t count, const std::string& hash) const;
   void open_partial_files();
+  void reserve();
   void append_tile(std::int64_t count, std::span<const float> distances,
                    std::span<const std::int64_t> indices);
 

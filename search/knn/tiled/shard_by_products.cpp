@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/copy_by_threads.hpp"
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/byte_vectors.hpp"
@@ -22,6 +23,7 @@ using fused::make;
 using fused::view;
 
 constexpr std::int64_t component_bytes = 4;
+constexpr std::int64_t rehearsed = 128;  // queries: all stages run for so many
 
 class shard_by_products final : public shard_search {
  public:
@@ -53,6 +55,8 @@ class shard_by_products final : public shard_search {
     return all;
   }
 
+  bool quick() const override { return resident_; }
+
   // What the first search would allocate is allocated here, unless it takes another k: a search
   // that is resumed may begin with queries of another part.
   void load() override {
@@ -64,6 +68,10 @@ class shard_by_products final : public shard_search {
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
     search_of(whole_, queries_most_, k);
     for (found& memory : found_) make_room(memory, queries_most_ * k);
+    if (place_.shares_host_memory()) return;  // fibers have no code to load
+    const std::int64_t few = std::min({vectors, queries_most_, rehearsed});
+    search_of(whole_, few, k)
+        .rehearse(view<const float>(whole_.vectors).data, few, answers_in(found_[0], k));
   }
 
   void bring(const vector_set& queries) override {
@@ -150,6 +158,13 @@ class shard_by_products final : public shard_search {
   struct found {
     device_buffer indices, distances, exact;
   };
+  fused::answers answers_in(const found& memory, std::int64_t k) const {
+    return {.indices = view<std::int64_t>(memory.indices),
+            .distances = view<float>(memory.distances),
+            .exact = view<double>(memory.exact),
+            .k = k,
+            .root = request_.metric == metric::euclidean};
+  }
   // For so many numbers. The memory grows but is kept.
   void make_room(found& memory, std::int64_t size) {
     if (memory.distances.size() >= index(size) * sizeof(float)) return;
@@ -180,11 +195,7 @@ class shard_by_products final : public shard_search {
     const std::int64_t size = count * k;
     found& to = found_[searched_ % 2];
     make_room(to, size);
-    const fused::answers answers{.indices = view<std::int64_t>(to.indices),
-                                 .distances = view<float>(to.distances),
-                                 .exact = view<double>(to.exact),
-                                 .k = k,
-                                 .root = request_.metric == metric::euclidean};
+    const fused::answers answers = answers_in(to, k);
     const bool later = !known.empty();
     const device_buffer bounds = later ? uploaded(known) : device_buffer{};
     const fused::search_report done =
@@ -200,6 +211,7 @@ class shard_by_products final : public shard_search {
         bring_lists(place_, answers, 0, offset, best);
       };
     }
+    if (!later) best.clear();
     indices_.resize(index(size));
     distances_.resize(index(size));
     exact_.resize(index(size));
@@ -274,7 +286,7 @@ void bring_lists(backend& place, const fused::answers& from, std::int64_t first,
   bring(to.distances(), from.distances);
   bring(to.ranked(), from.exact);
   const std::span<std::int64_t> all = to.indices();
-  const int workers = place.description().threads;
+  const int workers = runtime::moving_threads(place.description().threads);
 #pragma omp parallel for num_threads(workers) schedule(static)
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i] = all[i] < 0 ? no_neighbour : all[i] + offset;

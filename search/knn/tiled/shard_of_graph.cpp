@@ -67,6 +67,7 @@ class graph_shard final : public shard_of_graph {
     if (const auto times = watch_.take()) report_.gpu += *times;
   }
 
+  bool quick() const override { return true; }
   bool takes_queries() const override { return false; }
   std::uint64_t dealing() const override { return dealing_; }
   std::vector<std::int32_t> certain() const override {

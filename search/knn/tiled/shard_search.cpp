@@ -28,6 +28,7 @@ class shard_by_tiles final : public shard_search {
 
   std::function<void()> nearest(const vector_set& queries, std::int64_t first,
                                 neighbour_lists& best, bound_sharing&) override {
+    best.clear();
     for (std::int64_t t = 0; t < stream_.tiles(); ++t) search(stream_.next(), queries, first, best);
     return {};
   }

@@ -48,15 +48,18 @@ class shard_search {
   // Brings what all queries share to the executor's memory, if it fits. Called once, before the
   // first queries. Throws the exceptions of vector_files::read and knn.
   virtual void load() {}
+  // Whether a tile of queries is searched in a moment, because nothing is read for it.
+  virtual bool quick() const { return false; }
   // Whether it needs the queries' vectors, not only their numbers.
   virtual bool takes_queries() const { return true; }
   // Brings queries to the executor before their nearest() is called. Another thread may do so while
   // the queries brought before are searched.
   virtual void bring(const vector_set&) {}
-  // Merges the nearest of `queries` into `best`, which is empty. The first query has number `first`
-  // among all. Throws the exceptions of vector_files::read and knn. What it returns, unless empty,
-  // must be called before `best` is read; another thread may do so during the next call, but not
-  // during the one after that. `shared`: where ranks cut each other's survivors, if the shard can.
+  // Finds the nearest of `queries`. `best` has room for them; what it held is lost. The first query
+  // has number `first` among all. Throws the exceptions of vector_files::read and knn. What it
+  // returns, unless empty, must be called before `best` is read; another thread may do so during
+  // the next call, but not during the one after that. `shared`: where ranks cut each other's
+  // survivors, if the shard can.
   [[nodiscard]] virtual std::function<void()> nearest(const vector_set& queries, std::int64_t first,
                                                       neighbour_lists& best,
                                                       bound_sharing& shared) = 0;

@@ -10,7 +10,7 @@
 namespace kselect::search {
 namespace {
 
-constexpr std::int64_t bytes_a_reader = 8 << 20;  // of a tile
+constexpr std::int64_t bytes_a_reader = 1 << 20;  // of a tile, at least
 
 }  // namespace
 

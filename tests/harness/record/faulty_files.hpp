@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -110,12 +111,7 @@ class faulty_files : public unsynced_files {
     return strikes("read") ? -1 : file_system::read(descriptor, buffer, size);
   }
   ssize_t write(int descriptor, const void* buffer, std::size_t size) override {
-    if (short_write && calls + 1 == fail_at && size > 1) {
-      ++calls;
-      struck = true;
-      if (code != 0) ++fail_at;
-      return file_system::write(descriptor, buffer, size / 2);
-    }
+    if (strikes_half_of(size)) return file_system::write(descriptor, buffer, size / 2);
     return strikes("write") ? -1 : file_system::write(descriptor, buffer, size);
   }
   int fsync(int descriptor) override {
@@ -126,6 +122,9 @@ class faulty_files : public unsynced_files {
   }
   int ftruncate(int descriptor, off_t size) override {
     return strikes("ftruncate") ? -1 : file_system::ftruncate(descriptor, size);
+  }
+  int fallocate(int descriptor, int mode, off_t offset, off_t size) override {
+    return strikes("fallocate") ? -1 : file_system::fallocate(descriptor, mode, offset, size);
   }
   int flock(int descriptor, int operation) override {
     return strikes("flock") ? -1 : file_system::flock(descriptor, operation);
@@ -146,7 +145,16 @@ class faulty_files : public unsynced_files {
   }
 
  private:
+  bool strikes_half_of(std::size_t size) {
+    const std::scoped_lock alone(guard_);
+    if (!short_write || calls + 1 != fail_at || size <= 1) return false;
+    ++calls;
+    struck = true;
+    if (code != 0) ++fail_at;
+    return true;
+  }
   bool strikes(std::string_view name) {
+    const std::scoped_lock alone(guard_);
     ++calls;
     trace.append(name) += ' ';
     const bool after = kind == fault::from_then_on && fail_at > 0 && calls > fail_at;
@@ -159,6 +167,8 @@ class faulty_files : public unsynced_files {
   }
   // Signals do not interrupt calls that take a path.
   bool strikes_name(std::string_view name) { return code == EINTR ? false : strikes(name); }
+
+  std::mutex guard_;  // several threads may write
 };
 
 }  // namespace kselect::harness

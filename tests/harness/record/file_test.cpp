@@ -173,6 +173,35 @@ TEST(file, a_write_that_makes_no_progress_is_an_error) {
   EXPECT_THROW(out.write_all("text"), error);
 }
 
+TEST(file, reserves_space_and_keeps_its_length) {
+  const scratch_directory scratch;
+  file out(scratch / "rows", O_WRONLY | O_CREAT | O_APPEND, failure::output, system_files());
+  out.reserve(1 << 20);
+  out.write_all("text");
+  struct stat found {};
+  ASSERT_EQ(stat((scratch / "rows").c_str(), &found), 0);
+  EXPECT_EQ(found.st_size, 4);
+  faulty_files full;
+  full.fail_at = 2;  // the call after open
+  full.code = ENOSPC;
+  file other(scratch / "other", O_WRONLY | O_CREAT, failure::output, full);
+  EXPECT_EQ(failure_of(failure::output, [&] { other.reserve(1 << 20); }),
+            (scratch / "other").string() +
+                ": cannot set space aside: No space left on device; free some space and run again");
+}
+
+TEST(file, space_is_not_reserved_where_the_file_system_cannot) {
+  const scratch_directory scratch;
+  for (const int code : {EOPNOTSUPP, ENOSYS, EINVAL}) {
+    faulty_files without;
+    without.fail_at = 2;
+    without.code = code;
+    file out(scratch / "rows", O_WRONLY | O_CREAT, failure::output, without);
+    out.reserve(1 << 20);
+    EXPECT_TRUE(without.struck);
+  }
+}
+
 TEST(file, a_missing_input_is_named) {
   const std::string message = failure_of(failure::input, [] {
     file("/nonexistent/runs.jsonl", O_RDONLY, failure::input, system_files());

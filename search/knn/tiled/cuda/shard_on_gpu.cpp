@@ -105,6 +105,7 @@ class shard_on_gpu final : public shard_search {
     for (int time = 0; time < knn_stages::times_again && !again.empty(); ++time) {
       again = done_again(cut, again);
     }
+    best.clear();
     merge(queries.count, first, best);
     stages_.add_times(0);
     return {};

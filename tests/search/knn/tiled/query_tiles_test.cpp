@@ -4,6 +4,7 @@
 #include "search/knn/tiled/query_tiles.hpp"
 
 #include <array>
+#include <functional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/error.hpp"
 #include "runtime/io/npy.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
@@ -23,6 +25,7 @@ class noting_shard final : public shard_search {
   std::int64_t tiles() const override { return 1; }
   std::int64_t tile() const override { return 1; }
   shard_report report() const override { return {}; }
+  bool quick() const override { return is_quick; }
   void bring(const vector_set&) override { copying.insert(std::this_thread::get_id()); }
   std::function<void()> nearest(const vector_set& queries, std::int64_t first, neighbour_lists&,
                                 bound_sharing&) override {
@@ -33,6 +36,7 @@ class noting_shard final : public shard_search {
     };
   }
 
+  bool is_quick = false;
   std::vector<std::pair<std::int64_t, std::int64_t>> searched;  // first query, queries
   std::set<std::thread::id> copying;
   int copied = 0;
@@ -43,10 +47,8 @@ class lists_as_they_are final : public list_exchange {
   neighbour_lists merged(neighbour_lists mine) override { return mine; }
 };
 
-// The parameter: other ranks have several tiles and wait for this one's bounds.
-class QueryTiles : public testing::TestWithParam<bool> {};
-
-TEST_P(QueryTiles, AreCopiedByOneThread) {
+// Searches five queries in tiles of two.
+void search_five(noting_shard& shard, bool shares, const std::function<bool()>& stopping) {
   const runtime::input_files::folder at;
   const std::vector<float> vectors(2 * 5, 1.0F);
   write_npy(at / "q.npy", element_type::float32, std::array{std::int64_t{5}, std::int64_t{2}},
@@ -54,7 +56,6 @@ TEST_P(QueryTiles, AreCopiedByOneThread) {
   const vector_files queries = vector_files::open({at / "q.npy"});
   const auto place = open_backend(executor_kind::fiber, 1);
   const auto one = alone();
-  noting_shard shard;
   lists_as_they_are exchange;
   tiled_times times;
   query_tiles({.place = *place,
@@ -63,16 +64,38 @@ TEST_P(QueryTiles, AreCopiedByOneThread) {
                .shard = shard,
                .exchange = exchange,
                .store = nullptr,
-               .shares = GetParam(),
-               .stopping = [] { return false; },
+               .shares = shares,
+               .stopping = stopping,
                .finished = [](std::int64_t) {}},
               {.first = 0, .end = 5, .tile = 2, .k = 3}, times)
       .run();
+}
+
+// The parameter: other ranks have several tiles and wait for this one's bounds.
+class QueryTiles : public testing::TestWithParam<bool> {};
+
+TEST_P(QueryTiles, AreCopiedByOneThread) {
+  noting_shard shard;
+  search_five(shard, GetParam(), [] { return false; });
   const std::vector<std::pair<std::int64_t, std::int64_t>> all = {{0, 2}, {2, 2}, {4, 1}};
   EXPECT_EQ(shard.searched, all);
   EXPECT_EQ(shard.copied, 3);
   EXPECT_EQ(shard.copying.size(), 1U);
   EXPECT_FALSE(shard.copying.contains(std::this_thread::get_id())) << "it searches";
+}
+
+// The word to end is asked for before each tile. A quick search does not wait for it: what it found
+// is not copied. One that may post errands of its own waits all the same.
+TEST_P(QueryTiles, AQuickSearchRunsWhileTheWordComes) {
+  for (const bool quick : {false, true}) {
+    noting_shard shard;
+    shard.is_quick = quick;
+    int asked = 0;
+    EXPECT_THROW(search_five(shard, GetParam(), [&] { return ++asked == 2; }), error);
+    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(shard.searched.size(), quick && !GetParam() ? 2U : 1U);
+    EXPECT_EQ(shard.copied, 1);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(SharesBounds, QueryTiles, testing::Bool());
