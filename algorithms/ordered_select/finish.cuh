@@ -4,10 +4,11 @@
 //
 // To settle ties, the member is asked for k + 1 elements. If the worst of them is worse than all
 // others, the others are the answer: no equal element was left out. Otherwise the elements better
-// than the worst are final, and the rest are the first in the row that equal it (ties.cuh). So only
-// rows with such ties are read again.
+// than the worst are final, and the rest are the first in the row that equal it; the next kernel
+// finds them (ties.cuh). So only rows with such ties are read again.
 
 #include "algorithms/ordered_select/sort.cuh"
+#include "algorithms/ordered_select/team.cuh"
 #include "algorithms/ordered_select/ties.cuh"
 
 namespace kselect::ordered {
@@ -22,10 +23,8 @@ struct finish_args {
   position k;
   position run, runs;  // elements of a run, at most 8 * team; runs of an answer
   int team;            // threads that sort a run
-  int runs_of_block;   // at most one for each team; 1 where blocks share a row's ties
+  int runs_of_block;   // at most one for each team
 };
-
-inline constexpr int most_runs_of_block = 256;
 
 // Settles which ties belong to an answer of at most 8 elements a thread.
 template <class Team, class Element>
@@ -88,19 +87,13 @@ struct finish_kernel {
     position complete;
     key last;
   };
-  struct nothing {};
-  struct settled {
-    end_of_run ends[most_runs_of_block];
-    tie_storage search;
-  };
   struct storage {
     team_storage teams;
-    std::conditional_t<settles, settled, nothing> ties;
   };
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    if (settles && a.ties.parts > 1) simt.let_next_start();
+    if constexpr (settles) simt.let_next_start();
     simt.wait_for_previous();
     work<Simt>(simt, shared, a).run();
   }
@@ -117,14 +110,9 @@ struct finish_kernel {
    public:
     KSELECT_HD work(Simt& simt, storage& shared, const args& a)
         : simt_(simt),
-          shared_(shared),
           a_(a),
           team_(simt, shared.teams, a.team),
-          memory_(simt.dynamic_shared(), simt.threads()) {
-      const std::int64_t parts = settles ? a.ties.parts : 1;
-      part_ = static_cast<position>(simt.block() % parts);
-      first_run_ = simt.block() / parts * a.runs_of_block;
-    }
+          memory_(simt.dynamic_shared(), simt.threads()) {}
 
     KSELECT_HD void run() {
       element own[each];
@@ -132,16 +120,13 @@ struct finish_kernel {
       load(mine, own);
       end_of_run end{mine.size, 0};
       if constexpr (settles) end = settle(mine, own);
-      if (part_ == 0) {
-        team_sort<Simt, key, indexed>(simt_, memory_, a_.team).run(own);
-        write(mine, own, end);
-      }
-      if constexpr (settles) find_ties();
+      team_sort<Simt, key, indexed>(simt_, memory_, a_.team).run(own);
+      write(mine, own, end);
     }
 
    private:
     KSELECT_HD run_of run_of_team() const {
-      const std::int64_t number = first_run_ + team_.number();
+      const std::int64_t number = std::int64_t{simt_.block()} * a_.runs_of_block + team_.number();
       if (team_.number() >= a_.runs_of_block || number >= a_.rows * a_.runs) return {0, 0, 0};
       if (a_.runs == 1) return {number, 0, a_.k};
       const auto first = static_cast<position>(number % a_.runs) * a_.run;
@@ -180,12 +165,10 @@ struct finish_kernel {
       ties.run(own, [&] {
         return read_element<true>(simt_, a_.from, mine.row * (a_.k + 1) + a_.k, a_.wanted);
       });
-      const end_of_run end{mine.size != 0 ? ties.complete() : a_.k, ties.last()};
-      if (team_.thread() == 0 && team_.number() < a_.runs_of_block) {
-        shared_.ties.ends[team_.number()] = end;
+      if (mine.size != 0) {
+        note_row(simt_, a_.ties, mine.row, ties.complete(), team_.thread(), team_.threads());
       }
-      simt_.sync_block();
-      return end;
+      return {ties.complete(), ties.last()};
     }
 
     // Through shared memory, so that stores are coalesced.
@@ -208,30 +191,10 @@ struct finish_kernel {
       }
     }
 
-    KSELECT_HD void find_ties() {
-      tie_search<Simt, T> search(simt_, shared_.ties.search, a_.ties);
-      const end_of_run* const ends = shared_.ties.ends;
-      if (a_.ties.parts > 1) {
-        search.finish(first_run_, part_, ends[0].complete, ends[0].last);
-        return;
-      }
-      for (int first = 0; first < a_.runs_of_block; first += simt::warp_size) {
-        const int own = first + simt_.lane();
-        const bool open = own < a_.runs_of_block && ends[own].complete < a_.k;
-        for (auto left = simt_.ballot(simt::full_mask, open); left != 0; left &= left - 1) {
-          const int run = first + simt_.ffs(left) - 1;
-          search.finish(first_run_ + run, 0, ends[run].complete, ends[run].last);
-        }
-      }
-    }
-
     Simt& simt_;
-    storage& shared_;
     const args& a_;
     answer_team<Simt> team_;
     exchange_memory<key, indexed> memory_;
-    position part_;
-    std::int64_t first_run_;
   };
 };
 

@@ -15,10 +15,11 @@
 // read again, but its stream would compare indices, and its largest kernels would need more
 // instances. Reading every row again would cost half a read. One more element costs almost nothing.
 //
-// Cost beside the member's (configs/ordered_price.json measures it): one launch, which overlaps the
-// member's end, or two if blocks share a row; one more read and write of the answer;
+// Cost beside the member's (configs/ordered_price.json measures it): a launch that overlaps the
+// member's end, and one or two that look for ties; one more read and write of the answer;
 // log2(k) (log2(k) + 1) / 2 comparisons for each of its elements; and at most one more read of rows
-// with surplus ties. Nothing is allocated and nothing waits for the host.
+// with surplus ties, up to the last that is wanted. Nothing is allocated and nothing waits for the
+// host.
 //
 // The order is (key, index): the same on any device, whatever order the member left.
 //
@@ -29,78 +30,13 @@
 #include <array>
 
 #include "algorithms/ordered_select/complete.cuh"
-#include "algorithms/ordered_select/finish.cuh"
+#include "algorithms/ordered_select/finishing.cuh"
 #include "algorithms/ordered_select/nan_rows.cuh"
 #include "algorithms/ordered_select/ordered.hpp"
 #include "algorithms/ordered_select/runs.cuh"
-#include "kselect/simt/device_size.hpp"
 
 namespace kselect::ordered {
 namespace {
-
-// How the finishing kernels are launched.
-struct finishing {
-  bool settles;          // ties, of k + 1 elements that the member left in the workspace
-  bool at_once;          // and sorts in the same kernel
-  int team;              // threads that sort a run
-  int threads;           // of a block
-  int settling_threads;  // of a block that settles ties of answers of several runs, or NaN
-  int runs_of_block;
-  position run, runs;
-  position parts;  // blocks that look for the ties of one row
-};
-
-template <class T, bool indexed>
-std::size_t shared_bytes(int threads) {
-  return exchange_memory<key_word<T>, indexed>::bytes(threads);
-}
-
-// The largest team whose runs fit into shared memory.
-template <class T, bool indexed>
-int largest_team(const device& where) {
-  constexpr int least = simt::warp_size;
-  const std::size_t most = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
-  constexpr std::size_t own = sizeof(typename finish_kernel<T, indexed, indexed>::storage);
-  for (int team = simt::block_threads(where, simt::thread_limit); team > least; team /= 2) {
-    if (shared_bytes<T, indexed>(team) + own <= most) return team;
-  }
-  return least;
-}
-
-int settling_threads(const device& where) { return simt::block_threads(where, 512); }
-
-// Blocks that share a row. If rows do not fill the card, enough to fill it, but each part has some
-// thousand elements at least: 4096 on a GPU.
-position parts_of(const problem& p, const device& where) {
-  const std::int64_t blocks = std::int64_t{4} * where.multiprocessors;
-  const std::int64_t most = std::min<std::int64_t>(p.n / (simt::long_row(where) / 4), most_parts);
-  return static_cast<position>(std::max<std::int64_t>(std::min(blocks / p.q, most), 1));
-}
-
-// Short answers share a block if enough blocks are left to fill the card.
-int runs_of_block(std::int64_t runs, int teams, const device& where) {
-  const std::int64_t blocks = 8 * std::max(where.multiprocessors, 1);
-  return static_cast<int>(std::clamp<std::int64_t>(runs / blocks, 1, teams));
-}
-
-template <class T, bool indexed>
-finishing finishing_of(const problem& p, const device& where, bool settles) {
-  finishing chosen{};
-  chosen.settles = settles;
-  chosen.settling_threads = settling_threads(where);
-  const int largest = largest_team<T, indexed>(where);
-  chosen.team = 1;
-  while (chosen.team < largest && each * chosen.team < p.k) chosen.team *= 2;
-  chosen.run = static_cast<position>(each * chosen.team);
-  chosen.runs = (static_cast<position>(p.k) + chosen.run - 1) / chosen.run;
-  chosen.parts = settles ? parts_of(p, where) : 1;
-  chosen.at_once = settles && chosen.runs == 1 && !p.ragged();
-  const bool shared = chosen.parts > 1 && chosen.at_once;  // blocks that look for ties
-  chosen.threads = std::max(chosen.team, simt::block_threads(where, shared ? 256 : 128));
-  const int teams = chosen.threads / chosen.team;
-  chosen.runs_of_block = shared ? 1 : runs_of_block(p.q * chosen.runs, teams, where);
-  return chosen;
-}
 
 // ---- memory
 
@@ -124,12 +60,10 @@ scratch<T> carve(const problem& p, const finishing& how, simt::carver& memory) {
   if (how.settles || how.runs > 1) {
     s.answers = take_answers<T>(memory, p.q * (p.k + (how.settles ? 1 : 0)), p.has_indices());
   }
+  if (how.settles) s.ties.complete = memory.take<position>(p.q);
   if (how.parts > 1) {
-    const std::int64_t share = (p.n + how.parts - 1) / how.parts;
-    s.ties.room = static_cast<position>(std::min(p.k, share));
-    s.ties.complete = memory.take<position>(p.q);
     s.ties.counts = memory.take<position>(p.q * how.parts);
-    s.ties.places = memory.take<position>(p.q * how.parts * s.ties.room);
+    s.ties.noted = memory.take<position>(p.q * how.parts * noted_ties);
   }
   return s;
 }
@@ -145,8 +79,13 @@ status start(const executor& on, std::int64_t blocks, int threads, std::size_t s
 template <class T>
 tie_args<T> ties_of(const problem& p, const io& buffers, const finishing& how,
                     const scratch<T>& s) {
-  return {source_of<T>(p, buffers),         kernels::answer_in<T>(p, buffers), s.ties,
-          order_in<T>(p.type, p.direction), static_cast<position>(p.k),        how.parts};
+  return {.source = source_of<T>(p, buffers),
+          .out = kernels::answer_in<T>(p, buffers),
+          .memory = s.ties,
+          .wanted = order_in<T>(p.type, p.direction),
+          .rows = p.q,
+          .k = static_cast<position>(p.k),
+          .parts = how.parts};
 }
 
 // Sorts the runs of the answers in `from`, and settles their ties if `settles`.
@@ -159,15 +98,19 @@ status finish(const problem& p, const finishing& how, const answer_view<T>& from
                          how.run,  how.runs,
                          how.team, how.runs_of_block};
   const std::int64_t blocks = (p.q * how.runs + how.runs_of_block - 1) / how.runs_of_block;
-  return start<finish_kernel<T, indexed, settles>>(on, blocks * (settles ? how.parts : 1),
-                                                   how.threads,
+  return start<finish_kernel<T, indexed, settles>>(on, blocks, how.threads,
                                                    shared_bytes<T, indexed>(how.threads), a);
 }
 
-template <class T>
-status gather(const problem& p, const tie_args<T>& ties, const executor& on) {
-  if (ties.parts == 1) return {};
-  return start<gather_ties_kernel<T>>(on, p.q, most_parts, 0, ties);
+// Looks for the ties of all rows that lack some.
+template <class Kernel, class Ties>
+status find_ties(const finishing& how, const Ties& ties, const executor& on) {
+  status done;
+  for (const bool counts : {true, false}) {
+    if (counts && ties.parts == 1) continue;
+    if (done.ok()) done = start<Kernel>(on, how.looking, how.looking_threads, 0, {ties, counts});
+  }
+  return done;
 }
 
 // Sorts answers of several runs: first the runs, then merges. Each merge moves the answers from one
@@ -193,17 +136,18 @@ status sort_long(const problem& p, const finishing& how, const answer_view<T>& o
 // Settles the ties of the member's answers, and sorts them if that is done at once.
 template <class T>
 status settle(const problem& p, const finishing& how, const io& buffers, const scratch<T>& s,
-              const tie_args<T>& ties, const executor& on) {
-  if (how.at_once) {
-    return finish<T, true, true>(p, how, s.answers, kernels::answer_in<T>(p, buffers), ties, on);
-  }
-  const std::int64_t blocks = p.q * how.parts;
+              const executor& on) {
+  const tie_args<T> ties = ties_of<T>(p, buffers, how, s);
   if (p.ragged()) {
     const ragged_tie_args<T> of_rows{ties, kernels::ragged_rows_of<T>(p, buffers)};
-    return start<settle_ragged_kernel<T>>(on, blocks, how.settling_threads, 0,
-                                          {s.answers, of_rows});
+    const status done =
+        start<settle_ragged_kernel<T>>(on, p.q, how.settling_threads, 0, {s.answers, of_rows});
+    return done.ok() ? find_ties<ragged_tie_kernel<T>>(how, of_rows, on) : done;
   }
-  return start<settle_kernel<T>>(on, blocks, how.settling_threads, 0, {s.answers, ties});
+  const status done =
+      how.at_once ? finish<T, true, true>(p, how, s.answers, ties.out, ties, on)
+                  : start<settle_kernel<T>>(on, p.q, how.settling_threads, 0, {s.answers, ties});
+  return done.ok() ? find_ties<tie_kernel<T>>(how, ties, on) : done;
 }
 
 // Completes answers in order: fills them, and names their elements.
@@ -222,9 +166,7 @@ status finish_answers(const problem& p, const finishing& how, const io& buffers,
   const answer_view<T> out = kernels::answer_in<T>(p, buffers);
   if constexpr (indexed) {
     if (how.settles) {
-      const tie_args<T> ties = ties_of<T>(p, buffers, how, s);
-      status done = settle<T>(p, how, buffers, s, ties, on);
-      if (done.ok()) done = gather(p, ties, on);
+      const status done = settle<T>(p, how, buffers, s, on);
       if (!done.ok() || how.at_once) return done;
     }
   }

@@ -2,19 +2,19 @@
 // Ordered selection for answers that do not fit into shared memory: a kernel that settles their
 // ties, and one that merges the runs sorted by finish.cuh.
 
+#include "algorithms/ordered_select/team.cuh"
 #include "algorithms/ordered_select/ties.cuh"
 
 namespace kselect::ordered {
 
-// Writes the final ones of k + 1 elements in any order, and then the ties (finish.cuh explains
-// them). A row has `ties.parts` blocks; the first one writes the elements.
+// Writes the final ones of k + 1 elements in any order, and the value of the ties behind them
+// (finish.cuh explains both): a block a row.
 template <class T, class Ties>
 struct settle_form {
   static constexpr int max_threads = 512;
   using key = key_word<T>;
   struct storage {
     team_storage team;
-    tie_storage search;
     position written;
   };
   struct args {
@@ -24,10 +24,9 @@ struct settle_form {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    if (a.ties.parts > 1) simt.let_next_start();
+    simt.let_next_start();
     simt.wait_for_previous();
-    const std::int64_t row = simt.block() / a.ties.parts;
-    const auto part = static_cast<position>(simt.block() % a.ties.parts);
+    const std::int64_t row = simt.block();
     if (simt.thread() == 0) shared.written = 0;
     simt.sync_block();
     const position given = a.ties.k + 1;
@@ -46,8 +45,8 @@ struct settle_form {
     position equal = 0;
     for (position i = first; i < given; i += threads) equal += key_at(i) == worst ? 1U : 0U;
     const position complete = given - team.sum(equal);
-    if (part == 0) write(simt, shared, a, row, worst, complete);
-    tie_search<Simt, T, Ties>(simt, shared.search, a.ties).finish(row, part, complete, worst);
+    write(simt, shared, a, row, worst, complete);
+    note_row(simt, a.ties, row, complete, first, threads);
   }
 
  private:

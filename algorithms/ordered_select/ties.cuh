@@ -2,11 +2,15 @@
 // Ordered selection: the ties of a row with the smallest indices. A tie is an element that equals
 // the row's k-th.
 //
-// The answer tells the k-th, so the row is searched from its start, only as far as necessary. If
-// rows are few, several blocks share one: each notes the first ties of its part, and a second
-// kernel takes them from the parts in order.
+// The kernel before (finish.cuh, runs.cuh) has written the answers. Of a row with surplus ties the
+// first elements are complete; the others have their value, and lack their index. Warps of the
+// whole device search such rows, a part of a row at a time and all rows' first parts first, so a
+// few of them keep it as busy as many. There are two launches: one notes the first ties of each
+// part and counts all, and skips parts that the ties counted before them make needless; the other
+// writes the indices, for which it reads parts of many ties again. Rows of one part are written at
+// once.
 
-#include "algorithms/ordered_select/team.cuh"
+#include "algorithms/ordered_select/answer.cuh"
 #include "kernels/ragged_rows.cuh"
 #include "kernels/warp_sums.cuh"
 
@@ -28,23 +32,25 @@ source_view<T> source_of(const problem& p, const io& buffers) {
           static_cast<position>(p.n)};
 }
 
-// The notes of blocks that share a row, for the kernel that follows. Empty if rows are not shared.
+// What the search knows of each row.
 struct tie_memory {
   simt::global<position> complete;  // [rows]: elements of the answer that are final; k if all are
-  simt::global<position> counts;    // [rows][parts]: ties that a part noted
-  simt::global<position> places;    // [rows][parts][room]: their columns, ascending
-  position room;
+  // If a row has several parts: their ties, and the columns of the first of them, ascending.
+  simt::global<position> counts;  // [rows][parts]
+  simt::global<position> noted;   // [rows][parts][noted_ties]
 };
+inline constexpr position noted_ties = 64;
 
-// The arguments of a launch that settles ties.
+// What the kernels that settle ties know.
 template <class T>
 struct tie_args {
   source_view<T> source;
   answer_view<T> out;  // [rows][k]
   tie_memory memory;
   order_t<T> wanted;
+  std::int64_t rows;
   position k;
-  position parts;  // blocks a row
+  position parts;  // of a row
 };
 
 // The same of ragged rows, whose source has their longest row's n.
@@ -81,156 +87,169 @@ KSELECT_HD inline column_range columns_of(position n, position part, position pa
   return {first, n - first < share ? n : first + share};
 }
 
-struct tie_storage {
-  position found[2][most_block_warps];
-};
+// Tells the search that `complete` elements of the row's answer are final. All threads of a team of
+// `threads` call it.
+template <class Simt, class T>
+KSELECT_HD void note_row(Simt& simt, const tie_args<T>& a, std::int64_t row, position complete,
+                         position thread, position threads) {
+  if (thread == 0) simt.store(a.memory.complete, row, complete);
+  if (complete == a.k || a.parts == 1) return;
+  for (position part = thread; part < a.parts; part += threads) {
+    simt.store(a.memory.counts, row * a.parts + part, position{0});
+  }
+}
 
-// Finds the ties that belong to an answer. All threads of a block call it.
-template <class Simt, class T, class Args = tie_args<T>>
-class tie_search {
- public:
-  using key = key_word<T>;
+// Counts the ties of all parts, or writes the indices of those that belong to answers.
+template <class T, class Ties>
+struct tie_form {
+  static constexpr int max_threads = 256;
+  struct storage {};
+  struct args {
+    Ties ties;
+    bool counts;
+  };
 
-  KSELECT_HD tie_search(Simt& simt, tie_storage& shared, const Args& a)
-      : simt_(simt), shared_(shared), a_(a) {}
-
-  // The answer of `row` has `complete` final elements; the others equal `last`. Writes their
-  // indices, or notes those in this part of the row. All threads pass the same.
-  KSELECT_HD void finish(std::int64_t row, position part, position complete, key last) {
-    if (a_.parts > 1) {
-      note(row, part, complete, last);
-    } else if (complete < a_.k) {
-      const std::int64_t to = row * a_.k + complete;
-      find(row, {0, length_of(simt_, a_, row)}, last, a_.k - complete,
-           [&](position i, position column) { write_index(simt_, a_.out, to + i, column); });
-    }
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    simt.let_next_start();
+    simt.wait_for_previous();
+    work<Simt>{simt, a.ties, a.counts}.run();
   }
 
  private:
-  static constexpr int at_once = 8;  // loads of a lane in flight at once
-
-  KSELECT_HD void note(std::int64_t row, position part, position complete, key last) {
-    const bool writes = simt_.thread() == 0;
-    if (writes && part == 0) simt_.store(a_.memory.complete, row, complete);
-    if (complete == a_.k) return;
-    const std::int64_t slot = row * a_.parts + part;
-    const column_range columns = columns_of(length_of(simt_, a_, row), part, a_.parts);
-    const position count =
-        find(row, columns, last, a_.k - complete, [&](position i, position column) {
-          simt_.store(a_.memory.places, slot * a_.memory.room + i, column);
-        });
-    if (writes) simt_.store(a_.memory.counts, slot, count);
-  }
-
-  // Calls take(i, column), i = 0, 1, ..., for the first `most` columns of the range whose element
-  // has key `tied`, in order. Returns how many there are, at most `most`.
-  template <class Take>
-  KSELECT_HD position find(std::int64_t row, column_range columns, key tied, position most,
-                           const Take& take) {
-    const auto warp = static_cast<position>(simt_.warp());
-    const auto lane = static_cast<position>(simt_.lane());
-    const position step = static_cast<position>(simt_.threads()) * at_once;
-    position known = 0;
-    for (position tile = columns.first; tile < columns.end && known < most; tile += step) {
-      const position start = tile + warp * (simt::warp_size * at_once) + lane;
-      const std::uint32_t equal = equal_to(row, start, columns.end, tied);
-      const auto own = simt_.reduce_add(simt::full_mask, static_cast<position>(simt_.popc(equal)));
-      // Two sets of counts in turn: a tile then needs only one barrier.
-      position* const found = shared_.found[turn_];
-      turn_ = 1 - turn_;
-      if (lane == 0) found[warp] = own;
-      simt_.sync_block();
-      const position theirs = lane < static_cast<position>(simt_.warps()) ? found[lane] : 0;
-      const position earlier = simt_.reduce_add(simt::full_mask, lane < warp ? theirs : 0);
-      if (own != 0) take_each(equal, start, known + earlier, most, take);
-      known += simt_.reduce_add(simt::full_mask, theirs);
-    }
-    return known < most ? known : most;
-  }
-
-  // The set of the lane's elements start, start + 32, ... with key `tied`.
-  KSELECT_HD std::uint32_t equal_to(std::int64_t row, position start, position end, key tied) {
-    T ahead[at_once];
-    const std::int64_t origin = origin_of(simt_, a_, row);
-    KSELECT_UNROLL
-    for (int u = 0; u < at_once; ++u) {
-      const position i = start + static_cast<position>(u * simt::warp_size);
-      ahead[u] = i < end ? simt_.load(a_.source.input, origin + i * a_.source.column_step) : T{};
-    }
-    std::uint32_t equal = 0;
-    KSELECT_UNROLL
-    for (int u = 0; u < at_once; ++u) {
-      const position i = start + static_cast<position>(u * simt::warp_size);
-      if (i < end && selection_key(ahead[u], a_.wanted) == tied) equal |= 1U << u;
-    }
-    return equal;
-  }
-
-  template <class Take>
-  KSELECT_HD void take_each(std::uint32_t equal, position start, position to, position most,
-                            const Take& take) {
-    for (int u = 0; u < at_once; ++u) {
-      const bool has = (equal >> u & 1U) != 0;
-      const std::uint32_t lanes = simt_.ballot(simt::full_mask, has);
-      const auto own = to + static_cast<position>(simt_.popc(lanes & simt_.lanemask_lt()));
-      if (has && own < most) take(own, start + static_cast<position>(u * simt::warp_size));
-      to += static_cast<position>(simt_.popc(lanes));
-    }
-  }
-
-  Simt& simt_;
-  tie_storage& shared_;
-  const Args& a_;
-  int turn_ = 0;
-};
-
-inline constexpr position most_parts = 256;
-
-// Writes the indices of a row's ties from the notes of its parts: a block a row, a thread a part.
-template <class T>
-struct gather_ties_kernel {
-  static constexpr int max_threads = most_parts;
-  struct storage {
-    position first[most_parts], count[most_parts];
-    position of_warp[max_threads / simt::warp_size];
-  };
-  using args = tie_args<T>;
+  static constexpr int at_once = 16;  // loads of a lane in flight at once
 
   template <class Simt>
-  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    simt.wait_for_previous();
-    const std::int64_t row = simt.block();
-    const position complete = simt.load(a.memory.complete, row);
-    if (complete == a.k) return;
-    number_parts(simt, shared, a, row);
-    const auto warps = static_cast<position>(simt.warps());
-    for (auto part = static_cast<position>(simt.warp()); part < a.parts; part += warps) {
-      const position first = complete + shared.first[part];
-      for (auto i = static_cast<position>(simt.lane()); i < shared.count[part];
-           i += simt::warp_size) {
-        if (first + i >= a.k) break;
-        const position column =
-            simt.load(a.memory.places, (row * a.parts + part) * a.memory.room + i);
-        write_index(simt, a.out, row * a.k + first + i, column);
+  struct work {
+    Simt& simt;
+    const Ties& a;
+    const bool counts;
+
+    // A lane looks whether a part is to be searched, for 32 of the warp's parts at a time.
+    KSELECT_HD void run() {
+      const std::int64_t parts = a.rows * a.parts;
+      const std::int64_t warps = std::int64_t{simt.blocks()} * simt.warps();
+      const std::int64_t self = std::int64_t{simt.block()} * simt.warps() + simt.warp();
+      for (std::int64_t first = self; first < parts; first += warps * simt::warp_size) {
+        const std::int64_t own = first + simt.lane() * warps;
+        const bool open = own < parts && simt.load(a.memory.complete, own % a.rows) < a.k;
+        for (auto left = simt.ballot(simt::full_mask, open); left != 0; left &= left - 1) {
+          const std::int64_t part = first + (simt.ffs(left) - 1) * warps;
+          search(part % a.rows, static_cast<position>(part / a.rows));
+        }
       }
     }
-  }
 
- private:
-  // Finds the first tie's number and the number of ties of each part.
-  template <class Simt>
-  KSELECT_HD static void number_parts(Simt& simt, storage& shared, const args& a,
-                                      std::int64_t row) {
-    const auto part = static_cast<position>(simt.thread());
-    const position own = part < a.parts ? simt.load(a.memory.counts, row * a.parts + part) : 0;
-    position up_to = kernels::sum_up_to_lane(simt, own);
-    if (simt.lane() == simt::warp_size - 1) shared.of_warp[simt.warp()] = up_to;
-    simt.sync_block();
-    for (int w = 0; w < simt.warp(); ++w) up_to += shared.of_warp[w];
-    shared.first[part] = up_to - own;
-    shared.count[part] = own;
-    simt.sync_block();
-  }
+    KSELECT_HD void search(std::int64_t row, position part) const {
+      const position complete = simt.load(a.memory.complete, row);
+      const position earlier = a.parts > 1 ? ties_before(row, part) : 0;
+      if (complete + earlier >= a.k) return;
+      const std::int64_t slot = row * a.parts + part;
+      const position most = a.k - complete - earlier;
+      if (counts) {
+        const position count = find(row, part, most, [&](position i, position column) {
+          if (i < noted_ties) simt.store(a.memory.noted, slot * noted_ties + i, column);
+        });
+        if (simt.lane() == 0 && count != 0) simt.atomic_add(a.memory.counts, slot, count);
+      } else {
+        write(row, part, row * a.k + complete + earlier, most);
+      }
+    }
+
+    // Writes the indices of the part's first ties, at most `most`, from place `to` of the output
+    // on.
+    KSELECT_HD void write(std::int64_t row, position part, std::int64_t to, position most) const {
+      const std::int64_t slot = row * a.parts + part;
+      const position count = a.parts > 1 ? simt.load_fresh(a.memory.counts, slot) : most;
+      if (a.parts > 1 && count <= noted_ties) {
+        for (auto i = static_cast<position>(simt.lane()); i < count && i < most;
+             i += simt::warp_size) {
+          write_index(simt, a.out, to + i, simt.load(a.memory.noted, slot * noted_ties + i));
+        }
+        return;
+      }
+      find(row, part, most,
+           [&](position i, position column) { write_index(simt, a.out, to + i, column); });
+    }
+
+    // The ties counted in the parts before this one: while they are being counted, at most their
+    // number.
+    KSELECT_HD position ties_before(std::int64_t row, position part) const {
+      position sum = 0;
+      for (auto p = static_cast<position>(simt.lane()); p < part; p += simt::warp_size) {
+        sum += simt.load_fresh(a.memory.counts, row * a.parts + p);
+      }
+      return simt.reduce_add(simt::full_mask, sum);
+    }
+
+    // Calls take(i, column), i = 0, 1, ..., for the first `most` ties of the part, in order.
+    // Returns how many there are, at most `most`.
+    template <class Take>
+    KSELECT_HD position find(std::int64_t row, position part, position most,
+                             const Take& take) const {
+      const column_range columns = columns_of(length_of(simt, a, row), part, a.parts);
+      const std::int64_t origin = origin_of(simt, a, row);
+      const auto tied = bits_of(simt.load(a.out.values, row * a.k + a.k - 1));
+      position known = 0;
+      for (position first = columns.first; first < columns.end && known < most; first += tile) {
+        const bool whole = columns.end - first >= tile && a.source.column_step == 1;
+        const std::uint32_t equal = whole ? equal_in_tile(origin + first, tied)
+                                          : equal_of_rest(origin, first, columns.end, tied);
+        const auto own = simt.reduce_add(simt::full_mask, static_cast<position>(simt.popc(equal)));
+        if (own != 0) take_each(equal, first, known, most, take);
+        known += own;
+      }
+      return known < most ? known : most;
+    }
+    static constexpr position tile = simt::warp_size * at_once;
+
+    // The set of the lane's elements of a tile that equal `tied`; element u of lane l is 32 u + l.
+    KSELECT_HD std::uint32_t equal_in_tile(std::int64_t first, order_key_t<T> tied) const {
+      const auto elements = simt.slice(a.source.input, first, tile);
+      T ahead[at_once];
+      KSELECT_UNROLL
+      for (int u = 0; u < at_once; ++u) {
+        ahead[u] = simt.load(elements, u * simt::warp_size + simt.lane());
+      }
+      std::uint32_t equal = 0;
+      KSELECT_UNROLL
+      for (int u = 0; u < at_once; ++u) equal |= bits_of(ahead[u]) == tied ? 1U << u : 0U;
+      return equal;
+    }
+    // The same of a part's last elements, or where they are not neighbours.
+    KSELECT_HD std::uint32_t equal_of_rest(std::int64_t origin, position first, position end,
+                                           order_key_t<T> tied) const {
+      std::uint32_t equal = 0;
+      KSELECT_UNROLL
+      for (int u = 0; u < at_once; ++u) {
+        const position i = first + static_cast<position>(u * simt::warp_size + simt.lane());
+        const bool inside = i < end;
+        // No branch: all loads are in flight at once.
+        const std::int64_t at = inside ? i : first;
+        const T x = simt.load(a.source.input, origin + at * a.source.column_step);
+        equal |= inside && bits_of(x) == tied ? 1U << u : 0U;
+      }
+      return equal;
+    }
+
+    template <class Take>
+    KSELECT_HD void take_each(std::uint32_t equal, position first, position to, position most,
+                              const Take& take) const {
+      const auto lane = static_cast<position>(simt.lane());
+      KSELECT_ROLLED
+      for (int u = 0; u < at_once; ++u) {
+        const bool has = (equal >> u & 1U) != 0;
+        const std::uint32_t lanes = simt.ballot(simt::full_mask, has);
+        const auto own = to + static_cast<position>(simt.popc(lanes & simt.lanemask_lt()));
+        if (has && own < most) take(own, first + static_cast<position>(u * simt::warp_size) + lane);
+        to += static_cast<position>(simt.popc(lanes));
+      }
+    }
+  };
 };
+template <class T>
+struct tie_kernel : tie_form<T, tie_args<T>> {};
+template <class T>
+struct ragged_tie_kernel : tie_form<T, ragged_tie_args<T>> {};
 
 }  // namespace kselect::ordered

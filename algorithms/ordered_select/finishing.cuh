@@ -1,0 +1,84 @@
+#pragma once
+// Ordered selection: how the kernels after the member's are launched.
+
+#include <algorithm>
+
+#include "algorithms/ordered_select/finish.cuh"
+#include "kselect/algorithm.hpp"
+#include "kselect/simt/device_size.hpp"
+
+namespace kselect::ordered {
+
+struct finishing {
+  bool settles;          // ties, of k + 1 elements that the member left in the workspace
+  bool at_once;          // and sorts in the same kernel
+  int team;              // threads that sort a run
+  int threads;           // of a block
+  int settling_threads;  // of a block that settles ties of answers of several runs, or NaN
+  int runs_of_block;
+  position run, runs;
+  position parts;        // of a row whose ties are looked for
+  std::int64_t looking;  // blocks that do, and threads of one
+  int looking_threads;
+};
+
+template <class T, bool indexed>
+std::size_t shared_bytes(int threads) {
+  return exchange_memory<key_word<T>, indexed>::bytes(threads);
+}
+
+// The largest team whose runs fit into shared memory.
+template <class T, bool indexed>
+int largest_team(const device& where) {
+  constexpr int least = simt::warp_size;
+  const std::size_t most = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
+  constexpr std::size_t own = sizeof(typename finish_kernel<T, indexed, indexed>::storage);
+  for (int team = simt::block_threads(where, simt::thread_limit); team > least; team /= 2) {
+    if (shared_bytes<T, indexed>(team) + own <= most) return team;
+  }
+  return least;
+}
+
+inline int settling_threads(const device& where) { return simt::block_threads(where, 512); }
+
+// Parts of a row: of 4,096 elements on a GPU, of less where rows are few, but of 512 at least.
+inline position parts_of(const problem& p, const device& where) {
+  constexpr std::int64_t most = 512;
+  const std::int64_t usual = simt::long_row(where) / 4, least = usual / 8;
+  const std::int64_t share = std::clamp(p.q * p.n / simt::resident_warps(where, 32), least, usual);
+  return static_cast<position>(std::clamp<std::int64_t>(p.n / share, 1, most));
+}
+
+// No more blocks than a GPU holds, and a warp for each part at the most.
+inline void share_ties(const problem& p, const device& where, finishing& how) {
+  how.parts = parts_of(p, where);
+  how.looking_threads = simt::block_threads(where, tie_kernel<float>::max_threads);
+  const std::int64_t warps = how.looking_threads / simt::warp_size;
+  how.looking = std::min((p.q * how.parts + warps - 1) / warps,
+                         simt::resident_blocks(where, how.looking_threads));
+}
+
+// Short answers share a block if enough blocks are left to fill the card.
+inline int runs_of_block(std::int64_t runs, int teams, const device& where) {
+  const std::int64_t blocks = 8 * std::max(where.multiprocessors, 1);
+  return static_cast<int>(std::clamp<std::int64_t>(runs / blocks, 1, teams));
+}
+
+template <class T, bool indexed>
+finishing finishing_of(const problem& p, const device& where, bool settles) {
+  finishing chosen{};
+  chosen.settles = settles;
+  chosen.settling_threads = settling_threads(where);
+  const int largest = largest_team<T, indexed>(where);
+  chosen.team = 1;
+  while (chosen.team < largest && each * chosen.team < p.k) chosen.team *= 2;
+  chosen.run = static_cast<position>(each * chosen.team);
+  chosen.runs = (static_cast<position>(p.k) + chosen.run - 1) / chosen.run;
+  if (settles) share_ties(p, where, chosen);
+  chosen.at_once = settles && chosen.runs == 1 && !p.ragged();
+  chosen.threads = std::max(chosen.team, simt::block_threads(where, 128));
+  chosen.runs_of_block = runs_of_block(p.q * chosen.runs, chosen.threads / chosen.team, where);
+  return chosen;
+}
+
+}  // namespace kselect::ordered
