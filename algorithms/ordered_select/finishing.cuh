@@ -12,6 +12,7 @@ namespace kselect::ordered {
 struct finishing {
   bool settles;          // ties, of k + 1 elements that the member left in the workspace
   bool at_once;          // and sorts in the same kernel
+  bool given_in_order;   // by the member, which leaves ties alone
   int team;              // threads that sort a run
   int threads;           // of a block
   int settling_threads;  // of a block that settles ties of answers of several runs, or NaN
@@ -42,14 +43,17 @@ int largest_team(const device& where) {
 inline int settling_threads(const device& where) { return simt::block_threads(where, 512); }
 
 // Parts of a row: of 4,096 elements on a GPU, of less where rows are few, but of 512 at least.
+// Eight for each warp that a GPU holds are enough, and bound the memory for their ties.
 inline position parts_of(const problem& p, const device& where) {
   constexpr std::int64_t most = 512;
+  const std::int64_t warps = std::max<std::int64_t>(simt::resident_warps(where, 32), 1);
   const std::int64_t usual = simt::long_row(where) / 4, least = usual / 8;
-  const std::int64_t share = std::clamp(p.q * p.n / simt::resident_warps(where, 32), least, usual);
-  return static_cast<position>(std::clamp<std::int64_t>(p.n / share, 1, most));
+  const std::int64_t share = std::clamp(p.q * p.n / warps, least, usual);
+  return static_cast<position>(
+      std::max<std::int64_t>(std::min({p.n / share, 8 * warps / p.q, most}), 1));
 }
 
-// No more blocks than a GPU holds, and a warp for each part at the most.
+// A warp for each part, but no more blocks than fill a GPU.
 inline void share_ties(const problem& p, const device& where, finishing& how) {
   how.parts = parts_of(p, where);
   how.looking_threads = simt::block_threads(where, tie_kernel<float>::max_threads);

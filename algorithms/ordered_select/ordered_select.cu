@@ -3,7 +3,9 @@
 // after it finishes its answers, which L2 mostly still holds.
 //
 //   +sorted  Each answer is sorted where it lies (sort.cuh). Beyond what a block holds, runs are
-//            sorted, then merged pair by pair (runs.cuh), so any k will do.
+//            sorted, then merged pair by pair (runs.cuh), so any k will do. Where several blocks
+//            select from a row, its last block puts up to 256 elements in order itself
+//            (buffered_multi_select/grid/in_order.cuh).
 //   +stable  The member is asked for k + 1 elements. An element equal to the k-th can have been
 //            left out only if the worst of these comes twice. Only then is the row read again, up
 //            to the last tie that is wanted (finish.cuh, ties.cuh).
@@ -17,9 +19,9 @@
 //
 // Cost beside the member's (configs/ordered_price.json measures it): a launch that overlaps the
 // member's end, and one or two that look for ties; one more read and write of the answer;
-// log2(k) (log2(k) + 1) / 2 comparisons for each of its elements; and at most one more read of rows
-// with surplus ties, up to the last that is wanted. Nothing is allocated and nothing waits for the
-// host.
+// log2(k) (log2(k) + 1) / 2 comparisons for each of its elements. Rows with surplus ties are read
+// again up to about the last that is wanted, and parts of them with many ties a second time.
+// Nothing is allocated and nothing waits for the host.
 //
 // The order is (key, index): the same on any device, whatever order the member left.
 //
@@ -29,6 +31,7 @@
 #include <algorithm>
 #include <array>
 
+#include "algorithms/buffered_multi_select/grid/in_order.hpp"
 #include "algorithms/ordered_select/complete.cuh"
 #include "algorithms/ordered_select/finishing.cuh"
 #include "algorithms/ordered_select/nan_rows.cuh"
@@ -138,6 +141,9 @@ template <class T>
 status settle(const problem& p, const finishing& how, const io& buffers, const scratch<T>& s,
               const executor& on) {
   const tie_args<T> ties = ties_of<T>(p, buffers, how, s);
+  if (how.given_in_order) {
+    return find_ties<ordered_tie_kernel<T>>(how, ordered_tie_args<T>{ties, s.answers}, on);
+  }
   if (p.ragged()) {
     const ragged_tie_args<T> of_rows{ties, kernels::ragged_rows_of<T>(p, buffers)};
     const status done =
@@ -220,8 +226,10 @@ status start_ordered(const ordered_call& c, const problem& p, const io& buffers,
 
 template <class T, bool indexed>
 call_plan plan_finished(const member_plan& member, const problem& p, const device& where,
-                        bool settles) {
-  const ordered_call c{member, finishing_of<T, indexed>(p, where, settles)};
+                        bool settles, bool in_order) {
+  ordered_call c{member, finishing_of<T, indexed>(p, where, settles)};
+  c.how.given_in_order = in_order;
+  if (in_order) c.how.at_once = true;
   simt::carver sizes(nullptr);
   static_cast<void>(carve<T>(p, c.how, sizes));
   return call_plan::of<&start_ordered<T, indexed>>(p, sizes.used() + member.workspace(), c);
@@ -237,11 +245,15 @@ call_plan plan_ordered(const algorithm& member, const problem& p, const device& 
       p.map == row_numbers::none && p.nan == nan_order::total_order && !p.ragged();
   const bool is_sorted = member.promises.ordering == output_ordering::stable_sorted;
   if (is_plain && is_sorted && !settles) return plan_call(member, p, where);  // no step follows
-  const member_plan first(plan_call(member, asked_of(member, p, wanted), where));
+  const problem asked = asked_of(member, p, wanted);
+  const call_plan own = is_plain ? bms::plan_in_order(member, asked, where) : call_plan{};
+  const bool in_order{own};
+  if (in_order && !settles) return own;
+  const member_plan first(in_order ? own : plan_call(member, asked, where));
   if (!first) return call_plan::refused(first.reason());
   return visit_bits(p.type, [&]<class T>(T) {
-    return p.has_indices() ? plan_finished<T, true>(first, p, where, settles)
-                           : plan_finished<T, false>(first, p, where, settles);
+    return p.has_indices() ? plan_finished<T, true>(first, p, where, settles, in_order)
+                           : plan_finished<T, false>(first, p, where, settles, in_order);
   });
 }
 

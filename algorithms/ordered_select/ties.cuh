@@ -99,6 +99,144 @@ KSELECT_HD void note_row(Simt& simt, const tie_args<T>& a, std::int64_t row, pos
   }
 }
 
+// A warp's search for the ties of a part of a row: elements with the bits `tied`.
+template <class Simt, class T, class Ties>
+class tie_search {
+ public:
+  KSELECT_HD tie_search(Simt& simt, const Ties& a) : simt_(simt), a_(a) {}
+
+  // Whether the part has no elements: rows of their own lengths may have fewer than parts.
+  KSELECT_HD bool is_empty(std::int64_t row, position part) const {
+    const column_range columns = columns_of(length_of(simt_, a_, row), part, a_.parts);
+    return columns.first == columns.end;
+  }
+
+  // Notes the first ties. Returns how many there are, at most `most`.
+  KSELECT_HD position note(std::int64_t row, position part, order_key_t<T> tied,
+                           position most) const {
+    const std::int64_t slot = row * a_.parts + part;
+    return find(row, part, tied, most, [&](position i, position column) {
+      if (i < noted_ties) simt_.store(a_.memory.noted, slot * noted_ties + i, column);
+    });
+  }
+
+  // Writes the indices of the part's ties that belong to the answer, whose first `complete`
+  // elements are final. If a row has several parts, all are counted.
+  KSELECT_HD void write(std::int64_t row, position part, order_key_t<T> tied,
+                        position complete) const {
+    const position first = complete + (a_.parts > 1 ? ties_before(row, part) : 0);
+    if (first >= a_.k) return;
+    const std::int64_t slot = row * a_.parts + part, to = row * a_.k + first;
+    const position most = a_.k - first;
+    const position count = a_.parts > 1 ? simt_.load_fresh(a_.memory.counts, slot) : most;
+    if (a_.parts > 1 && count <= noted_ties) {
+      const auto lane = static_cast<position>(simt_.lane());
+      for (position i = lane; i < count && i < most; i += simt::warp_size) {
+        write_index(simt_, a_.out, to + i, simt_.load(a_.memory.noted, slot * noted_ties + i));
+      }
+      return;
+    }
+    find(row, part, tied, most,
+         [&](position i, position column) { write_index(simt_, a_.out, to + i, column); });
+  }
+
+  // The ties counted in the parts before this one: while they are being counted, at most their
+  // number.
+  KSELECT_HD position ties_before(std::int64_t row, position part) const {
+    position sum = 0;
+    for (auto p = static_cast<position>(simt_.lane()); p < part; p += simt::warp_size) {
+      sum += simt_.load_fresh(a_.memory.counts, row * a_.parts + p);
+    }
+    return simt_.reduce_add(simt::full_mask, sum);
+  }
+
+  // Calls f(row, part) for the warp's parts of rows that are `open(row, part)`. A lane looks
+  // whether one is, for 32 of them at a time.
+  template <class Open, class F>
+  KSELECT_HD void for_parts(const Open& open, const F& f) const {
+    const std::int64_t parts = a_.rows * a_.parts;
+    const std::int64_t warps = std::int64_t{simt_.blocks()} * simt_.warps();
+    const std::int64_t self = std::int64_t{simt_.block()} * simt_.warps() + simt_.warp();
+    for (std::int64_t first = self; first < parts; first += warps * simt::warp_size) {
+      const std::int64_t own = first + simt_.lane() * warps;
+      const bool mine = own < parts && open(own % a_.rows, static_cast<position>(own / a_.rows));
+      for (auto left = simt_.ballot(simt::full_mask, mine); left != 0; left &= left - 1) {
+        const std::int64_t part = first + (simt_.ffs(left) - 1) * warps;
+        f(part % a_.rows, static_cast<position>(part / a_.rows));
+      }
+    }
+  }
+
+ private:
+  static constexpr int loads = 16;  // of a lane in flight at once
+  static constexpr position tile = simt::warp_size * loads;
+
+  // Calls take(i, column), i = 0, 1, ..., for the first `most` ties of the part, in order.
+  // Returns how many there are, at most `most`.
+  template <class Take>
+  KSELECT_HD position find(std::int64_t row, position part, order_key_t<T> tied, position most,
+                           const Take& take) const {
+    const column_range columns = columns_of(length_of(simt_, a_, row), part, a_.parts);
+    const std::int64_t origin = origin_of(simt_, a_, row);
+    position known = 0;
+    for (position first = columns.first; first < columns.end && known < most; first += tile) {
+      const bool whole = columns.end - first >= tile && a_.source.column_step == 1;
+      const std::uint32_t equal = whole ? equal_in_tile(origin + first, tied)
+                                        : equal_of_rest(origin, first, columns.end, tied);
+      const auto own = simt_.reduce_add(simt::full_mask, static_cast<position>(simt_.popc(equal)));
+      if (own != 0) take_each(equal, first, known, most, take);
+      known += own;
+    }
+    return known < most ? known : most;
+  }
+
+  // The set of the lane's elements of a tile that equal `tied`; element u of lane l is 32 u + l.
+  KSELECT_HD std::uint32_t equal_in_tile(std::int64_t first, order_key_t<T> tied) const {
+    const auto elements = simt_.slice(a_.source.input, first, tile);
+    T ahead[loads];
+    KSELECT_UNROLL
+    for (int u = 0; u < loads; ++u) {
+      ahead[u] = simt_.load(elements, u * simt::warp_size + simt_.lane());
+    }
+    std::uint32_t equal = 0;
+    KSELECT_UNROLL
+    for (int u = 0; u < loads; ++u) equal |= bits_of(ahead[u]) == tied ? 1U << u : 0U;
+    return equal;
+  }
+  // The same of a part's last elements, or where they are not neighbours.
+  KSELECT_HD std::uint32_t equal_of_rest(std::int64_t origin, position first, position end,
+                                         order_key_t<T> tied) const {
+    std::uint32_t equal = 0;
+    KSELECT_UNROLL
+    for (int u = 0; u < loads; ++u) {
+      const position i = first + static_cast<position>(u * simt::warp_size + simt_.lane());
+      const bool inside = i < end;
+      // No branch: all loads are in flight at once.
+      const std::int64_t at = inside ? i : first;
+      const T x = simt_.load(a_.source.input, origin + at * a_.source.column_step);
+      equal |= inside && bits_of(x) == tied ? 1U << u : 0U;
+    }
+    return equal;
+  }
+
+  template <class Take>
+  KSELECT_HD void take_each(std::uint32_t equal, position first, position to, position most,
+                            const Take& take) const {
+    const auto lane = static_cast<position>(simt_.lane());
+    KSELECT_ROLLED
+    for (int u = 0; u < loads; ++u) {
+      const bool has = (equal >> u & 1U) != 0;
+      const std::uint32_t lanes = simt_.ballot(simt::full_mask, has);
+      const auto own = to + static_cast<position>(simt_.popc(lanes & simt_.lanemask_lt()));
+      if (has && own < most) take(own, first + static_cast<position>(u * simt::warp_size) + lane);
+      to += static_cast<position>(simt_.popc(lanes));
+    }
+  }
+
+  Simt& simt_;
+  const Ties& a_;
+};
+
 // Counts the ties of all parts, or writes the indices of those that belong to answers.
 template <class T, class Ties>
 struct tie_form {
@@ -110,146 +248,97 @@ struct tie_form {
   };
 
   template <class Simt>
-  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+  KSELECT_HD static void run(Simt& simt, storage&, const args& call) {
     simt.let_next_start();
     simt.wait_for_previous();
-    work<Simt>{simt, a.ties, a.counts}.run();
-  }
-
- private:
-  static constexpr int at_once = 16;  // loads of a lane in flight at once
-
-  template <class Simt>
-  struct work {
-    Simt& simt;
-    const Ties& a;
-    const bool counts;
-
-    // A lane looks whether a part is to be searched, for 32 of the warp's parts at a time.
-    KSELECT_HD void run() {
-      const std::int64_t parts = a.rows * a.parts;
-      const std::int64_t warps = std::int64_t{simt.blocks()} * simt.warps();
-      const std::int64_t self = std::int64_t{simt.block()} * simt.warps() + simt.warp();
-      for (std::int64_t first = self; first < parts; first += warps * simt::warp_size) {
-        const std::int64_t own = first + simt.lane() * warps;
-        const bool open = own < parts && simt.load(a.memory.complete, own % a.rows) < a.k;
-        for (auto left = simt.ballot(simt::full_mask, open); left != 0; left &= left - 1) {
-          const std::int64_t part = first + (simt.ffs(left) - 1) * warps;
-          search(part % a.rows, static_cast<position>(part / a.rows));
-        }
-      }
-    }
-
-    KSELECT_HD void search(std::int64_t row, position part) const {
+    const Ties& a = call.ties;
+    const tie_search<Simt, T, Ties> search(simt, a);
+    const auto lacks = [&](std::int64_t row, position) {
+      return simt.load(a.memory.complete, row) < a.k;
+    };
+    search.for_parts(lacks, [&](std::int64_t row, position part) {
+      if (search.is_empty(row, part)) return;
       const position complete = simt.load(a.memory.complete, row);
-      const position earlier = a.parts > 1 ? ties_before(row, part) : 0;
-      if (complete + earlier >= a.k) return;
-      const std::int64_t slot = row * a.parts + part;
-      const position most = a.k - complete - earlier;
-      if (counts) {
-        const position count = find(row, part, most, [&](position i, position column) {
-          if (i < noted_ties) simt.store(a.memory.noted, slot * noted_ties + i, column);
-        });
-        if (simt.lane() == 0 && count != 0) simt.atomic_add(a.memory.counts, slot, count);
-      } else {
-        write(row, part, row * a.k + complete + earlier, most);
-      }
-    }
-
-    // Writes the indices of the part's first ties, at most `most`, from place `to` of the output
-    // on.
-    KSELECT_HD void write(std::int64_t row, position part, std::int64_t to, position most) const {
-      const std::int64_t slot = row * a.parts + part;
-      const position count = a.parts > 1 ? simt.load_fresh(a.memory.counts, slot) : most;
-      if (a.parts > 1 && count <= noted_ties) {
-        for (auto i = static_cast<position>(simt.lane()); i < count && i < most;
-             i += simt::warp_size) {
-          write_index(simt, a.out, to + i, simt.load(a.memory.noted, slot * noted_ties + i));
-        }
-        return;
-      }
-      find(row, part, most,
-           [&](position i, position column) { write_index(simt, a.out, to + i, column); });
-    }
-
-    // The ties counted in the parts before this one: while they are being counted, at most their
-    // number.
-    KSELECT_HD position ties_before(std::int64_t row, position part) const {
-      position sum = 0;
-      for (auto p = static_cast<position>(simt.lane()); p < part; p += simt::warp_size) {
-        sum += simt.load_fresh(a.memory.counts, row * a.parts + p);
-      }
-      return simt.reduce_add(simt::full_mask, sum);
-    }
-
-    // Calls take(i, column), i = 0, 1, ..., for the first `most` ties of the part, in order.
-    // Returns how many there are, at most `most`.
-    template <class Take>
-    KSELECT_HD position find(std::int64_t row, position part, position most,
-                             const Take& take) const {
-      const column_range columns = columns_of(length_of(simt, a, row), part, a.parts);
-      const std::int64_t origin = origin_of(simt, a, row);
       const auto tied = bits_of(simt.load(a.out.values, row * a.k + a.k - 1));
-      position known = 0;
-      for (position first = columns.first; first < columns.end && known < most; first += tile) {
-        const bool whole = columns.end - first >= tile && a.source.column_step == 1;
-        const std::uint32_t equal = whole ? equal_in_tile(origin + first, tied)
-                                          : equal_of_rest(origin, first, columns.end, tied);
-        const auto own = simt.reduce_add(simt::full_mask, static_cast<position>(simt.popc(equal)));
-        if (own != 0) take_each(equal, first, known, most, take);
-        known += own;
+      if (!call.counts) return search.write(row, part, tied, complete);
+      const position first = complete + search.ties_before(row, part);
+      if (first >= a.k) return;
+      const position count = search.note(row, part, tied, a.k - first);
+      if (simt.lane() == 0 && count != 0) {
+        simt.atomic_add(a.memory.counts, row * a.parts + part, count);
       }
-      return known < most ? known : most;
-    }
-    static constexpr position tile = simt::warp_size * at_once;
-
-    // The set of the lane's elements of a tile that equal `tied`; element u of lane l is 32 u + l.
-    KSELECT_HD std::uint32_t equal_in_tile(std::int64_t first, order_key_t<T> tied) const {
-      const auto elements = simt.slice(a.source.input, first, tile);
-      T ahead[at_once];
-      KSELECT_UNROLL
-      for (int u = 0; u < at_once; ++u) {
-        ahead[u] = simt.load(elements, u * simt::warp_size + simt.lane());
-      }
-      std::uint32_t equal = 0;
-      KSELECT_UNROLL
-      for (int u = 0; u < at_once; ++u) equal |= bits_of(ahead[u]) == tied ? 1U << u : 0U;
-      return equal;
-    }
-    // The same of a part's last elements, or where they are not neighbours.
-    KSELECT_HD std::uint32_t equal_of_rest(std::int64_t origin, position first, position end,
-                                           order_key_t<T> tied) const {
-      std::uint32_t equal = 0;
-      KSELECT_UNROLL
-      for (int u = 0; u < at_once; ++u) {
-        const position i = first + static_cast<position>(u * simt::warp_size + simt.lane());
-        const bool inside = i < end;
-        // No branch: all loads are in flight at once.
-        const std::int64_t at = inside ? i : first;
-        const T x = simt.load(a.source.input, origin + at * a.source.column_step);
-        equal |= inside && bits_of(x) == tied ? 1U << u : 0U;
-      }
-      return equal;
-    }
-
-    template <class Take>
-    KSELECT_HD void take_each(std::uint32_t equal, position first, position to, position most,
-                              const Take& take) const {
-      const auto lane = static_cast<position>(simt.lane());
-      KSELECT_ROLLED
-      for (int u = 0; u < at_once; ++u) {
-        const bool has = (equal >> u & 1U) != 0;
-        const std::uint32_t lanes = simt.ballot(simt::full_mask, has);
-        const auto own = to + static_cast<position>(simt.popc(lanes & simt.lanemask_lt()));
-        if (has && own < most) take(own, first + static_cast<position>(u * simt::warp_size) + lane);
-        to += static_cast<position>(simt.popc(lanes));
-      }
-    }
-  };
+    });
+  }
 };
 template <class T>
 struct tie_kernel : tie_form<T, tie_args<T>> {};
 template <class T>
 struct ragged_tie_kernel : tie_form<T, ragged_tie_args<T>> {};
+
+// The same where the member has put k + 1 elements in order, and nothing else has been written.
+// Rows are few, so all their parts are searched at once: none waits for those before it.
+template <class T>
+struct ordered_tie_args : tie_args<T> {
+  answer_view<T> given;  // [rows][k + 1]
+};
+template <class T>
+struct ordered_tie_kernel {
+  static constexpr int max_threads = tie_kernel<T>::max_threads;
+  struct storage {};
+  struct args {
+    ordered_tie_args<T> ties;
+    bool counts;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& call) {
+    simt.let_next_start();
+    simt.wait_for_previous();
+    const ordered_tie_args<T>& a = call.ties;
+    const tie_search<Simt, T, ordered_tie_args<T>> search(simt, a);
+    const auto bits_at = [&](std::int64_t row, position i) {
+      return bits_of(simt.load(a.given.values, row * (a.k + 1) + i));
+    };
+    const auto has_surplus = [&](std::int64_t row) {
+      return bits_at(row, a.k - 1) == bits_at(row, a.k);
+    };
+    const auto open = [&](std::int64_t row, position part) {
+      return (!call.counts && part == 0) || has_surplus(row);
+    };
+    search.for_parts(open, [&](std::int64_t row, position part) {
+      const auto tied = bits_at(row, a.k);
+      const position complete = has_surplus(row) ? unlike(simt, a, row, tied) : a.k;
+      if (call.counts) {
+        const position count = search.note(row, part, tied, a.k - complete);
+        if (simt.lane() == 0) simt.store(a.memory.counts, row * a.parts + part, count);
+        return;
+      }
+      if (part == 0) copy(simt, a, row, complete);
+      search.write(row, part, tied, complete);
+    });
+  }
+
+ private:
+  // How many of the row's elements come before those with the bits `tied`.
+  template <class Simt>
+  KSELECT_HD static position unlike(Simt& simt, const ordered_tie_args<T>& a, std::int64_t row,
+                                    order_key_t<T> tied) {
+    position count = 0;
+    for (auto i = static_cast<position>(simt.lane()); i < a.k; i += simt::warp_size) {
+      count += bits_of(simt.load(a.given.values, row * (a.k + 1) + i)) != tied ? 1U : 0U;
+    }
+    return simt.reduce_add(simt::full_mask, count);
+  }
+  // Writes the k values, and the indices of those that are final.
+  template <class Simt>
+  KSELECT_HD static void copy(Simt& simt, const ordered_tie_args<T>& a, std::int64_t row,
+                              position complete) {
+    for (auto i = static_cast<position>(simt.lane()); i < a.k; i += simt::warp_size) {
+      const auto e = read_element<true>(simt, a.given, row * (a.k + 1) + i, a.wanted);
+      simt.store(a.out.values, row * a.k + i, value_of<T>(e.key, a.wanted));
+      if (i < complete) write_index(simt, a.out, row * a.k + i, e.at);
+    }
+  }
+};
 
 }  // namespace kselect::ordered

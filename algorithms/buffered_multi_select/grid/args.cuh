@@ -28,6 +28,7 @@ struct grid_args {
   position messages;  // that hold a part's minima
   position slots;     // for a part's survivors: nearly always enough
   position patience;  // how often a block looks for a missing minimum
+  bool in_order;      // the last block puts the row's answer in order
 };
 
 // The same where each part has its own threshold (grid/own.cuh).
@@ -43,6 +44,7 @@ struct own_args {
   position parts;                       // blocks a row: no more than a block has threads
   position slots;                       // for a part's survivors
   position enough;                      // survivors to post, if there are more than slots
+  bool in_order;                        // as above
 };
 
 // A part's report: a key that no element of it is below, and a key below which its posted survivors

@@ -5,5 +5,6 @@
 namespace kselect::bms {
 
 template call_plan grid_plan<double>(const grid_variant&, const problem&, const device&);
+template call_plan grid_plan_in_order<double>(const grid_variant&, const problem&, const device&);
 
 }  // namespace kselect::bms

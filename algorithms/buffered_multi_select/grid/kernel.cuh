@@ -14,6 +14,7 @@
 // bound from some or all of the minima is not below the last block's. So no block drops an element
 // that the last block's bound admits, and if it admits k elements, they hold the answer.
 
+#include "algorithms/buffered_multi_select/grid/in_order.cuh"
 #include "algorithms/buffered_multi_select/grid/minima.cuh"
 #include "algorithms/buffered_multi_select/grid/share.cuh"
 #include "algorithms/buffered_multi_select/grid/survivors.cuh"
@@ -79,10 +80,12 @@ struct grid_kernel {
     const position size = others.gather(list);
     keep_tag(block, a, row, shared.minima.tag);
     if (size < a.matrix.k) {  // the first tile misled
-      return select_alone<T, indexed, loads>(simt, shared.team, a, row);
+      select_alone<T, indexed, loads>(simt, shared.team, a, row);
+    } else {
+      answer<Team, true>(block, narrow, a.out, row, a.matrix.k, a.matrix.wanted)
+          .write(list.range(), size);
     }
-    answer<Team, true>(block, narrow, a.out, row, a.matrix.k, a.matrix.wanted)
-        .write(list.range(), size);
+    if (a.in_order) put_in_order<T, indexed, args>(simt, shared.team, a, row);
   }
 };
 

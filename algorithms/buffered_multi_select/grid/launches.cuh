@@ -2,6 +2,7 @@
 // Buffered multi-select, several blocks a row: shapes and launches. Definitions for the files that
 // instantiate them.
 
+#include "algorithms/buffered_multi_select/grid/in_order.hpp"
 #include "algorithms/buffered_multi_select/grid/kernel.cuh"
 #include "algorithms/buffered_multi_select/grid/own.cuh"
 #include "algorithms/buffered_multi_select/launches.hpp"
@@ -15,6 +16,7 @@ struct grid_choice {
   plan shape;
   position row_minima;
   position survivors;  // expected of a row
+  bool in_order;       // answers are put in order
 };
 
 // The most minima of a row; each block reads all of them.
@@ -49,7 +51,8 @@ reading grid_reading(const grid_variant& v, const problem& p, const device& wher
 
 template <class T, bool indexed>
 std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const device& where) {
-  grid_choice c{grid_reading<T>(v, p, where), {}, {}, 0, 0};
+  grid_choice c{};
+  c.how = grid_reading<T>(v, p, where);
   const std::int64_t tile = tile_of<T>(c.how);
   c.shared.parts = static_cast<position>(
       std::clamp<std::int64_t>(filling(c.how.threads, where) / p.q, 1, (p.n + tile - 1) / tile));
@@ -154,6 +157,7 @@ template <class T, bool indexed>
 grid_args<T, indexed> carve(const problem& p, const grid_choice& c, simt::carver& memory) {
   grid_args<T, indexed> a{};
   a.shape = c.shape;
+  a.in_order = c.in_order;
   a.alone = c.shape;
   a.alone.tiles = static_cast<position>((p.n + tile_of<T>(c.how) - 1) / tile_of<T>(c.how));
   a.parts = c.shared.parts;
@@ -174,6 +178,7 @@ own_args<T, indexed> carve(const problem& p, const grid_choice& c, const own_cho
                            simt::carver& memory) {
   own_args<T, indexed> a{};
   a.shape = c.shape;
+  a.in_order = c.in_order;
   a.shape.groups = 1;
   a.shape.rank = own.rank;
   a.parts = c.shared.parts;
@@ -233,9 +238,11 @@ status start_own(const own_grid_choice& c, const problem& p, const io& buffers,
 }
 
 template <class T, bool indexed>
-call_plan grid_plan_of(const grid_variant& v, const problem& p, const device& where) {
-  const auto c = choose<T, indexed>(v, p, where);
+call_plan grid_plan_of(const grid_variant& v, const problem& p, const device& where,
+                       bool in_order) {
+  auto c = choose<T, indexed>(v, p, where);
   if (!c) return call_plan::refused("k is too large a part of n for a list in shared memory");
+  c->in_order = in_order;
   simt::carver sizes(nullptr);
   if (const auto own = own_thresholds<T>(p, *c)) {
     carve<T, indexed>(p, *c, *own, sizes);
@@ -246,16 +253,28 @@ call_plan grid_plan_of(const grid_variant& v, const problem& p, const device& wh
 }
 
 template <class T>
-call_plan grid_plan(const grid_variant& v, const problem& p, const device& where) {
+call_plan plan_of_rows(const grid_variant& v, const problem& p, const device& where,
+                       bool in_order) {
   if (p.q > (simt::block_limit >> 12)) {
     return call_plan::refused("Q is too large for several blocks a row");
   }
   if constexpr (is_word<T>) {
-    return grid_plan_of<T, true>(v, p, where);
+    return grid_plan_of<T, true>(v, p, where, in_order);
   } else {
-    return p.has_indices() ? grid_plan_of<T, true>(v, p, where)
-                           : grid_plan_of<T, false>(v, p, where);
+    return p.has_indices() ? grid_plan_of<T, true>(v, p, where, in_order)
+                           : grid_plan_of<T, false>(v, p, where, in_order);
   }
+}
+
+template <class T>
+call_plan grid_plan(const grid_variant& v, const problem& p, const device& where) {
+  return plan_of_rows<T>(v, p, where, false);
+}
+
+template <class T>
+call_plan grid_plan_in_order(const grid_variant& v, const problem& p, const device& where) {
+  if (p.k > most_in_order) return call_plan::refused("k is too large to rank answers");
+  return plan_of_rows<T>(v, p, where, true);
 }
 
 }  // namespace kselect::bms

@@ -10,6 +10,7 @@
 // `complete`. If these are k or more, it selects from them. If not, parts have held elements back,
 // as in sorted rows and rows of ties, and are read again (grid/again.cuh).
 
+#include "algorithms/buffered_multi_select/grid/in_order.cuh"
 #include "algorithms/buffered_multi_select/grid/own_part.cuh"
 
 namespace kselect::bms {
@@ -51,10 +52,12 @@ struct own_kernel {
     const position certain = gathered.gather(told, a.parts);
     keep_tag(block, a, part.row, shared.tag);
     if (certain < a.matrix.k) {
-      return select_again<T, indexed, loads, one_tile>(simt, shared, a, part.row);
+      select_again<T, indexed, loads, one_tile>(simt, shared, a, part.row);
+    } else {
+      answer<Team, true> out(block, narrow, a.out, part.row, a.matrix.k, a.matrix.wanted);
+      gathered.write(out);
     }
-    answer<Team, true> out(block, narrow, a.out, part.row, a.matrix.k, a.matrix.wanted);
-    gathered.write(out);
+    if (a.in_order) put_in_order<T, indexed, args>(simt, shared.team, a, part.row);
   }
 };
 

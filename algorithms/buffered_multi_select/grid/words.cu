@@ -8,5 +8,9 @@ template call_plan grid_plan<word<std::uint32_t>>(const grid_variant&, const pro
                                                   const device&);
 template call_plan grid_plan<word<std::uint8_t>>(const grid_variant&, const problem&,
                                                  const device&);
+template call_plan grid_plan_in_order<word<std::uint32_t>>(const grid_variant&, const problem&,
+                                                           const device&);
+template call_plan grid_plan_in_order<word<std::uint8_t>>(const grid_variant&, const problem&,
+                                                          const device&);
 
 }  // namespace kselect::bms

@@ -53,7 +53,7 @@ std::int64_t reads(const std::string& name, const problem& p, const rows_of& ele
 const float worst = std::bit_cast<float>(0x7fffffffU);  // its key is the greatest
 
 // Selects on fibers and, if there is one, on a GPU, and proves the answers. On the GPU the elements
-// lie farther apart, with `worst` in between, because there only longer rows are shared by blocks.
+// lie farther apart, with `worst` in between, because there only longer rows have several parts.
 void prove(const std::string& name, const problem& p, const rows_of& element) {
   reads(name, p, element);
   if (!why_unavailable(executor_kind::cuda).empty()) return;
@@ -76,22 +76,22 @@ TEST(ordered_select, reads_rows_without_ties_once) {
     const problem p = shaped(1000, 3, 20);
     const std::int64_t alone = reads(member, p, scattered);
     const std::int64_t stable = reads(std::string(member) + "+stable", p, scattered);
-    // The answers are read again, by several blocks if these share a row; half a row is not.
+    // The answers are read again; half a row is not.
     EXPECT_LT(stable, alone + 3 * 500) << member;
   }
 }
 
 // All elements equal the k-th: the first k are the answer, and reading ends there.
 TEST(ordered_select, looks_no_further_than_the_last_tie_that_is_wanted) {
-  const problem p = shaped(9000, 8, 20);  // a block a row
+  const problem p = shaped(9000, 8, 20);  // in 23 parts
   const auto equal = [](std::int64_t, std::int64_t) { return 1.0F; };
   const std::int64_t alone = reads("bms-block", p, equal);
-  EXPECT_LT(reads("bms-block+stable", p, equal), alone + 8 * 2000);
+  EXPECT_LT(reads("bms-block+stable", p, equal), alone + 8 * 3000);
 }
 
 // Two elements of a row are tied, and the answer needs the first of them.
 TEST(ordered_select, finds_ties_at_both_ends_of_a_row) {
-  for (const std::int64_t q : {1, 2, 40}) {  // several blocks share a row if there are few rows
+  for (const std::int64_t q : {1, 2, 40}) {
     for (const std::int64_t first : {0, 1, 499, 998}) {
       const auto element = [&](std::int64_t r, std::int64_t c) {
         if (c == first || c == 999) return -1.0F;
@@ -104,14 +104,14 @@ TEST(ordered_select, finds_ties_at_both_ends_of_a_row) {
   }
 }
 
-// Ties in every part of a shared row, more and fewer than needed, and answers of several runs.
+// Ties in every part of a row, more and fewer than needed, and answers of several runs.
 TEST(ordered_select, takes_ties_from_parts_in_order) {
   for (const std::int64_t k : {1, 5, 64, 257, 300, 600}) {
     for (const std::int64_t period : {1, 2, 33, 150}) {
       const auto element = [&](std::int64_t r, std::int64_t c) {
         return c % period == r ? 0.0F : 1.0F + static_cast<float>(c % 3);
       };
-      const problem p = shaped(2000, 1, k);  // in five parts
+      const problem p = shaped(2000, 1, k);  // in twelve parts
       for (const char* name : {"bms-block+stable", "auto+stable"}) prove(name, p, element);
       if (k <= 64) prove("bms-grid+stable", p, element);
     }
