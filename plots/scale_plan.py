@@ -23,7 +23,7 @@ _GIB = 2.0**30
 _WRITTEN, _EXCHANGED = 12, 20
 # As the program cuts: queries of a tile where the corpus is resident, bytes of a tile of the corpus
 # (search/knn/tiled/product_bounds.cpp), components of a slab (search/knn/fused/layout.hpp).
-_RESIDENT_TILE, _CORPUS_TILE_BYTES, _SLAB = 1 << 14, 1 << 28, 64
+_RESIDENT_TILE, _CORPUS_TILE_BYTES, _SLAB = 1 << 13, 1 << 28, 64
 
 
 @dataclass(frozen=True)

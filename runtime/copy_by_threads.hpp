@@ -7,7 +7,7 @@ namespace kselect::runtime {
 
 // How many of `threads` threads move memory: more do not move it faster, because its bandwidth is
 // reached. A thread that runs several parallel regions in turn should ask for the same number in
-// each. OpenMP ends those that a smaller team leaves over, and starting them again takes a
+// each: OpenMP ends those that a smaller team leaves over, and starting them again takes a
 // millisecond.
 int moving_threads(int threads);
 // Starts them for the calling thread. Otherwise its first parallel region does.

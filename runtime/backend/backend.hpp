@@ -81,6 +81,8 @@ class backend {
   // Takes the memory that these copies need, and makes a first one each way. Otherwise the first of
   // them takes longer.
   virtual void get_ready_beside() {}
+  // Pins host memory as long as the result lives, if this place then copies from it faster.
+  virtual std::shared_ptr<void> pin(std::span<std::byte>) { return {}; }
   // Waits for all enqueued work. The status reports a fault in it.
   virtual status synchronise() = 0;
   // The fault that made this backend unusable for the process, in words; empty if none. For

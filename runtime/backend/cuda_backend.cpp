@@ -116,8 +116,10 @@ class cuda_backend final : public backend {
   void release(std::byte* memory) noexcept override { cudaFree(memory); }
 
   void to_device(std::byte* to, std::span<const std::byte> from) override {
-    if (from.size() < staged_copies::worthwhile_bytes) return move(to, from.data(), from.size());
     live_device& gpu = live();
+    if (from.size() < staged_copies::worthwhile_bytes || is_pinned(from.data())) {
+      return move(to, from.data(), from.size());
+    }
     made(gpu.staged).to_device(to, from, gpu.stream);
   }
   void to_host(std::span<std::byte> to, const std::byte* from) override {
@@ -144,6 +146,15 @@ class cuda_backend final : public backend {
     const device_buffer there(*this, some.size());
     to_device_beside(there.data(), some);
     to_host_beside(some, there.data());
+  }
+
+  std::shared_ptr<void> pin(std::span<std::byte> memory) override {
+    enter();
+    if (cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable) == cudaSuccess) {
+      return {memory.data(), [](void* pinned) { cudaHostUnregister(pinned); }};
+    }
+    cudaGetLastError();  // without it copies are slower
+    return {};
   }
 
   status synchronise() override {
@@ -272,6 +283,11 @@ class cuda_backend final : public backend {
         "does not declare (`synchronises`)"};
   }
 
+  static bool is_pinned(const void* memory) {
+    cudaPointerAttributes found{};
+    require(cudaPointerGetAttributes(&found, memory), "cudaPointerGetAttributes");
+    return found.type == cudaMemoryTypeHost;
+  }
   void move(void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
     require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, live().stream), "cudaMemcpyAsync");

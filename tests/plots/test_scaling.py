@@ -165,9 +165,9 @@ RATES = scale_plan.Rates(products=1e12, orders=1e6, prepared=1e9, read=1e9, load
 
 
 def test_the_longest_stage_decides_and_the_ends_are_not_hidden():
-    search = scale_plan.Search(n=10**6, queries=2 << 14, dimension=128, k=100, tile=10**5,
+    search = scale_plan.Search(n=10**6, queries=2 << 13, dimension=128, k=100, tile=10**5,
                                component=4, device_gib=79)  # fmt: skip
-    t = 1 << 14
+    t = 1 << 13
     plan = scale_plan.plan_of(2, search, RATES)
     assert plan.resident and plan.tiles == 2 and plan.stream == 0
     compute = t * (2 * 5e5 * 128 / 1e12 + 1e-6)

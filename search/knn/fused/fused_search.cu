@@ -54,7 +54,6 @@ class fused_search::work {
       filtered({.ids = {}, .count = rows, .stride = 1, .first = first}, rows, first == 0);
     }
   }
-  void first_by_float64() { by_float64({.ids = {}, .count = 1, .stride = 1}, 1); }
   std::int64_t unproven() { return plan_.filters() ? counts_of(*memory_.batch)[0] : count_; }
 
   search_report finish() {
@@ -75,13 +74,16 @@ class fused_search::work {
     return report_;
   }
 
- private:
-  // Unproven queries from `first` on.
-  static numbering named(const device_buffer& ids, std::int64_t first, std::int64_t count) {
-    return {
-        .ids = {view<const std::int32_t>(ids).data + first, count}, .count = count, .stride = 1};
+  void by_float64(const numbering& queries, std::int64_t rows) {
+    report_.by_float64 += rows;
+    const std::int64_t at_once = float64_rows(plan_, corpus_.count());
+    clock_(stage::by_float64, [&] {
+      float64_search(place_, corpus_, queries_, first_own_, allowed_, to_)
+          .run(queries, rows, at_once);
+    });
   }
 
+ private:
   // The inner product rounds queries as unit vectors.
   void take_directions(const float* raw) {
     rounded_from_ = memory_.directions->of(place_, raw, count_);
@@ -325,14 +327,6 @@ class fused_search::work {
     require(place_.synchronise());
   }
 
-  void by_float64(const numbering& queries, std::int64_t rows) {
-    report_.by_float64 += rows;
-    const std::int64_t at_once = float64_rows(plan_, corpus_.count());
-    clock_(stage::by_float64, [&] {
-      float64_search(place_, corpus_, queries_, first_own_, allowed_, to_)
-          .run(queries, rows, at_once);
-    });
-  }
   std::int64_t slabs() const { return slabs_of(corpus_.dimension(), corpus_.factors()); }
   bool of_products() const { return corpus_.measure() == metric::inner_product; }
 
@@ -400,7 +394,7 @@ search_report fused_search::run(const float* raw, std::int64_t count, std::int64
 
 void fused_search::rehearse(const float* raw, std::int64_t count, const answers& to) {
   run(raw, count, -1, to, [](stage, const std::function<void()>& step) { step(); });
-  work_->first_by_float64();
+  work_->by_float64({.ids = {}, .count = 1, .stride = 1}, 1);
 }
 
 }  // namespace kselect::search::fused

@@ -76,7 +76,8 @@ class prepared_corpus {
   // error(failure::unsupported) where why_not says so.
   prepared_corpus(backend& place, const float* raw, std::int64_t count, std::int64_t dimension,
                   metric m, simt::product factors = simt::product::float16);
-  // Enqueues the preparation on the backend's stream: once, before the first search.
+  // Enqueues the preparation on the backend's stream: before the first search, and again if `raw`
+  // has other vectors.
   void prepare(const stage_clock& clock);
 
   std::int64_t count() const { return count_; }

@@ -55,6 +55,11 @@ struct batch_memory {
   device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
 };
 
+// Unproven queries from `first` on.
+inline numbering named(const device_buffer& ids, std::int64_t first, std::int64_t count) {
+  return {.ids = {view<const std::int32_t>(ids).data + first, count}, .count = count, .stride = 1};
+}
+
 // What queries that are done again take. Lists of a few, at most those of a tile, stay for later
 // searches; but not beside others or float64 distances, since memory is planned for one of these.
 struct again_memory {

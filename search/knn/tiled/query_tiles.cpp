@@ -40,8 +40,8 @@ query_tiles::query_tiles(const parts& of, const query_range& range, tiled_times&
   const std::int64_t held = std::min(tiles(), tiles_of_lists);
   for (std::int64_t tile = 0; tile < held; ++tile) lists_.emplace_back(count_of(tile), range.k);
   if (!of.shard.takes_queries()) return;
-  const std::int64_t brought = std::min<std::int64_t>(tiles(), std::ssize(queries_));
-  for (std::int64_t tile = 0; tile < brought; ++tile) {
+  const std::int64_t buffers = std::min<std::int64_t>(tiles(), std::ssize(queries_));
+  for (std::int64_t tile = 0; tile < buffers; ++tile) {
     queries_of(tile).data.resize(index(count_of(tile) * of.queries.dimension()));
   }
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <future>
+#include <sys/stat.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -60,6 +61,14 @@ std::filesystem::path directory_of_job(const std::filesystem::path& indices) {
   return runtime::behind_links(indices).string() + ".job";
 }
 
+// Bytes of the disk that a target's rows have beyond their end.
+std::int64_t reserved_for(const std::filesystem::path& target) {
+  struct stat found {};
+  if (stat(partial_file(target).c_str(), &found) != 0) return 0;
+  constexpr std::int64_t block = 512;  // whatever the file system's own
+  return std::max<std::int64_t>(0, std::int64_t{found.st_blocks} * block - found.st_size);
+}
+
 template <class T>
 std::string_view as_text(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
@@ -106,7 +115,8 @@ result_store::result_store(const result_request& request, file_system& files)
   anew ? start() : resume(journal_->existing());
 }
 
-// For the rows to come. Files in one folder share its disk.
+// For the rows to come. Files in one folder share its disk. Space that an earlier start reserved is
+// this job's own.
 void result_store::require_room() const {
   const std::array shape = {request_.queries - done_, request_.k};
   const auto indices = dense_bytes(element_type::int64, shape);
@@ -115,8 +125,12 @@ void result_store::require_room() const {
                                              request_.indices.string()));
   }
   const bool shared = request_.indices.parent_path() == request_.distances.parent_path();
-  runtime::require_free_space(request_.indices, *indices);
-  runtime::require_free_space(request_.distances, *indices / 2, shared ? *indices : 0);
+  const std::int64_t lacks = std::max<std::int64_t>(0, *indices - reserved_for(request_.indices));
+  runtime::require_free_space(request_.indices, lacks);
+  runtime::require_free_space(
+      request_.distances,
+      std::max<std::int64_t>(0, *indices / 2 - reserved_for(request_.distances)),
+      shared ? lacks : 0);
 }
 
 void result_store::open_partial_files() {
@@ -125,7 +139,7 @@ void result_store::open_partial_files() {
   distances_.emplace(partial_file(request_.distances), flags, failure::output, system_);
 }
 
-// So the disk cannot be full half-way.
+// So another program cannot fill the disk half-way.
 void result_store::reserve() {
   const auto whole = [&](element_type type) {
     return std::ssize(header_of(type, request_.queries, request_.k)) +

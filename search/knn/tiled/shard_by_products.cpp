@@ -23,7 +23,7 @@ using fused::make;
 using fused::view;
 
 constexpr std::int64_t component_bytes = 4;
-constexpr std::int64_t rehearsed = 128;  // queries: all stages run for so many
+constexpr std::int64_t rehearsed = 128;  // queries, before those that are asked
 
 class shard_by_products final : public shard_search {
  public:
@@ -61,17 +61,17 @@ class shard_by_products final : public shard_search {
   // that is resumed may begin with queries of another part.
   void load() override {
     place_.get_ready_beside();
-    if (!resident_) return;
+    if (!resident_) return stream_.pin(place_);
     bring_whole();
     const std::int64_t vectors = end_ - first_;
     const bool own = request_.exclude_self && first_ == 0;  // of the first tile of queries
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
-    search_of(whole_, queries_most_, k);
+    search_of(held_, queries_most_, k);
     for (found& memory : found_) make_room(memory, queries_most_ * k);
     if (place_.shares_host_memory()) return;  // fibers have no code to load
     const std::int64_t few = std::min({vectors, queries_most_, rehearsed});
-    search_of(whole_, few, k)
-        .rehearse(view<const float>(whole_.vectors).data, few, answers_in(found_[0], k));
+    search_of(held_, few, k)
+        .rehearse(view<const float>(held_.vectors).data, few, answers_in(found_[0], k));
   }
 
   void bring(const vector_set& queries) override {
@@ -84,7 +84,7 @@ class shard_by_products final : public shard_search {
     if (request_.product == knn_product::int8) require_bytes(queries, first);
     std::function<void()> rest;
     if (resident_) {
-      rest = search(whole_, queries.count, first, best, {});
+      rest = search(held_, queries.count, first, best, {});
     } else {
       search_tiles(queries.count, first, best, shared);
     }
@@ -105,11 +105,10 @@ class shard_by_products final : public shard_search {
   void search_tiles(std::int64_t count, std::int64_t first, neighbour_lists& best,
                     bound_sharing& shared) {
     for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
-      const part tile = bring_part(next());
+      bring(next());
       if (t > 0) note_farthest(best, shared.known());
       const std::span<const double> known = t > 0 ? farthest_ : std::span<const double>();
-      // The next tile is merged into these lists.
-      if (const auto rest = search(tile, count, first, best, known)) rest();
+      search(held_, count, first, best, known);
       if (t == 0) shared.offer(best);
     }
   }
@@ -119,39 +118,41 @@ class shard_by_products final : public shard_search {
     return [this](fused::stage s, const std::function<void()>& work) { watch_.time(s, work); };
   }
 
-  device_buffer upload(const vector_set& set) {
-    device_buffer memory = make<float>(place_, set.count * set.dimension);
-    place_.to_device(memory.data(), std::as_bytes(std::span(set.data)));
-    return memory;
-  }
-
   // The next tile, whose vectors the product takes.
   tile_stream::tile next() {
     const tile_stream::tile tile = stream_.next();
     if (request_.product == knn_product::int8) require_bytes(tile.vectors, tile.first);
     return tile;
   }
-  part bring_part(const tile_stream::tile& tile) {
-    part made{tile.first, upload(tile.vectors), nullptr};
-    prepare(made, tile.vectors.count);
-    return made;
+  // A tile alone. Those of one length take the same memory in turn, and so do their searches.
+  void bring(const tile_stream::tile& tile) {
+    const vector_set& set = tile.vectors;
+    if (held_.corpus == nullptr || held_.corpus->count() != set.count) {
+      search_.reset();
+      held_ = {};
+      held_ = {tile.first, make<float>(place_, set.count * dimension_), nullptr};
+      open_corpus(held_, set.count);
+    }
+    held_.first = tile.first;
+    place_.to_device(held_.vectors.data(), std::as_bytes(std::span(set.data)));
+    held_.corpus->prepare(clock());
   }
   // All tiles as one corpus: one search needs no merging, and its thresholds are sharper.
   void bring_whole() {
     const std::int64_t vectors = end_ - first_, dimension = dimension_;
-    whole_ = {first_, make<float>(place_, vectors * dimension), nullptr};
+    held_ = {first_, make<float>(place_, vectors * dimension), nullptr};
     for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
       const tile_stream::tile tile = next();
-      place_.to_device(whole_.vectors.data() + (tile.first - first_) * dimension * component_bytes,
+      place_.to_device(held_.vectors.data() + (tile.first - first_) * dimension * component_bytes,
                        std::as_bytes(std::span(tile.vectors.data)));
     }
-    prepare(whole_, vectors);
+    open_corpus(held_, vectors);
+    held_.corpus->prepare(clock());
   }
-  void prepare(part& p, std::int64_t vectors) {
+  void open_corpus(part& p, std::int64_t vectors) {
     p.corpus = std::make_unique<fused::prepared_corpus>(place_, view<const float>(p.vectors).data,
                                                         vectors, dimension_, request_.metric,
                                                         factors_of(request_.product));
-    p.corpus->prepare(clock());
   }
 
   // Answers in the executor's memory, of one tile of queries.
@@ -172,13 +173,12 @@ class shard_by_products final : public shard_search {
     memory = {make<std::int64_t>(place_, size), make<float>(place_, size),
               make<double>(place_, size)};
   }
-  // A search of the whole part serves all tiles of queries; its memory is made once.
+  // A search serves all tiles of queries, and all of the corpus that have one length.
   fused::fused_search& search_of(const part& p, std::int64_t queries, std::int64_t k) {
-    if (!search_ || k != searched_k_ || !resident_) {
+    if (!search_ || k != searched_k_) {
       search_.reset();
-      search_.emplace(place_, *p.corpus, resident_ ? std::max(queries, queries_most_) : queries, k,
-                      false, fused::product_body::fastest, fused::filtering::none, false,
-                      search_bytes_);
+      search_.emplace(place_, *p.corpus, std::max(queries, queries_most_), k, false,
+                      fused::product_body::fastest, fused::filtering::none, false, search_bytes_);
       searched_k_ = k;
     }
     return *search_;
@@ -205,8 +205,9 @@ class shard_by_products final : public shard_search {
     report_.unproven += done.again;
     report_.survivors += done.survivors;
     report_.by_float64 += done.by_float64;
-    if (!later && !own && k == best.k()) {
-      // Lists of a first tile are those of all so far.
+    if (resident_ && !own && k == best.k()) {
+      // One thread alone copies beside the search, and may do so now. (Those of a tile, which are
+      // merged before the next is searched, are copied in order with the work.)
       return [this, answers, offset = p.first, &best] {
         bring_lists(place_, answers, 0, offset, best);
       };
@@ -266,7 +267,7 @@ class shard_by_products final : public shard_search {
   std::array<device_buffer, 2> queries_;
   std::array<found, 2> found_;
   std::size_t brought_ = 0, searched_ = 0;  // tiles of queries
-  part whole_;                              // of a resident corpus
+  part held_;                               // in the executor's memory now
   std::optional<fused::fused_search> search_;
   std::int64_t searched_k_ = 0;
   std::vector<std::int64_t> indices_;

@@ -52,8 +52,9 @@ class shard_search {
   virtual bool quick() const { return false; }
   // Whether it needs the queries' vectors, not only their numbers.
   virtual bool takes_queries() const { return true; }
-  // Brings queries to the executor before their nearest() is called. Another thread may do so while
-  // the queries brought before are searched.
+  // Brings queries to the executor before their nearest() is called: those of two tiles before the
+  // first; then those of tile t + 2, in place of those of t, which has been searched. Another
+  // thread may do so while t + 1 is searched.
   virtual void bring(const vector_set&) {}
   // Finds the nearest of `queries`. `best` has room for them; what it held is lost. The first query
   // has number `first` among all. Throws the exceptions of vector_files::read and knn. What it

@@ -50,6 +50,20 @@ tile_stream::~tile_stream() {
   }
 }
 
+void tile_stream::pin(backend& place) {
+  for (slot& s : slots_) {
+    reserve(s.vectors);
+    s.vectors.data.resize(s.vectors.data.capacity());
+    s.pinned = place.pin(std::as_writable_bytes(std::span(s.vectors.data)));
+  }
+}
+
+// For the longest tile, so that memory is allocated once.
+void tile_stream::reserve(vector_set& set) const {
+  const std::int64_t longest = std::min(length_, end_ - first_);
+  set.data.reserve(static_cast<std::size_t>(longest * file_.dimension()));
+}
+
 void tile_stream::read(const tile_turns::turn& what) {
   slot& into = slots_[what.slot];
   const std::int64_t begin = first_ + what.tile * length_;
@@ -57,8 +71,7 @@ void tile_stream::read(const tile_turns::turn& what) {
   set.count = std::min(length_, end_ - begin);
   set.dimension = file_.dimension();
   set.source = file_.name();
-  // Reserves for the longest tile, so that memory is allocated once.
-  set.data.reserve(static_cast<std::size_t>(std::min(length_, end_ - first_) * set.dimension));
+  reserve(set);
   set.data.resize(static_cast<std::size_t>(set.count * set.dimension));
   bytes_read_ += file_.bytes(begin, set.count);
   into.reading = std::async(std::launch::async, [this, &set, begin] {

@@ -13,8 +13,8 @@ namespace kselect::search {
 // waits: what is not hidden behind it.
 struct tiled_times {
   double setup = 0;
-  double load = 0;  // of setup: a resident corpus, from its files to the executor's memory, and the
-                    // memory of its search
+  double load = 0;  // of setup: a resident corpus, from its files to the executor's memory; the
+                    // memory and the code of its search
   double search = 0;
   double nearest = 0;  // distances and selection on this rank's part, waits for tiles included
   // In the background.

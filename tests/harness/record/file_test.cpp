@@ -181,6 +181,9 @@ TEST(file, reserves_space_and_keeps_its_length) {
   struct stat found {};
   ASSERT_EQ(stat((scratch / "rows").c_str(), &found), 0);
   EXPECT_EQ(found.st_size, 4);
+  if (fallocate(open((scratch / "probe").c_str(), O_WRONLY | O_CREAT, 0600), 0, 0, 1) == 0) {
+    EXPECT_GE(found.st_blocks * 512, 1 << 20);
+  }
   faulty_files full;
   full.fail_at = 2;  // the call after open
   full.code = ENOSPC;
