@@ -212,7 +212,7 @@ def test_a_plan_without_a_record_of_a_gpu(measured, capsys):
 def test_the_documentation_follows_from_the_record(corpus, capsys):
     """docs/scale.md has the plans by the committed record."""
     root = scaling.Path(__file__).parents[2]
-    run = root / "results" / "nvidia-h100-x2" / "scaling"
+    run = root / "results" / "nvidia-h200-x2" / "scaling"
     text = " ".join((root / "docs" / "scale.md").read_text().split())
     asked = [*corpus, "--queries", "1e6", "--gpus", *map(str, (8, 16, 32, 64, 128, 256, 512, 1024))]
     assert scale_plan.main([str(run), *asked]) == 0
