@@ -259,11 +259,11 @@ struct tie_form {
     search.for_parts(lacks, [&](std::int64_t row, position part) {
       if (search.is_empty(row, part)) return;
       const position complete = simt.load(a.memory.complete, row);
-      const auto tied = bits_of(simt.load(a.out.values, row * a.k + a.k - 1));
-      if (!call.counts) return search.write(row, part, tied, complete);
+      const auto tied = [&] { return bits_of(simt.load(a.out.values, row * a.k + a.k - 1)); };
+      if (!call.counts) return search.write(row, part, tied(), complete);
       const position first = complete + search.ties_before(row, part);
       if (first >= a.k) return;
-      const position count = search.note(row, part, tied, a.k - first);
+      const position count = search.note(row, part, tied(), a.k - first);
       if (simt.lane() == 0 && count != 0) {
         simt.atomic_add(a.memory.counts, row * a.parts + part, count);
       }
