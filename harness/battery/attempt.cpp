@@ -1,6 +1,7 @@
 #include "harness/battery/attempt.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <exception>
 
@@ -9,6 +10,7 @@
 
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
+#include "runtime/error.hpp"
 #include "runtime/format.hpp"
 
 namespace kselect::harness {
@@ -58,6 +60,16 @@ bool has_turn(const std::vector<dtype>& all, dtype type, int turn) {
   return !all.empty() && all[static_cast<std::size_t>(turn) % all.size()] == type;
 }
 
+// N of "every:N", or 1.
+int step_of(const battery_mode& mode) {
+  constexpr std::string_view every = "every:";
+  if (!mode.starts_with(every)) return 1;
+  const char *const first = mode.data() + every.size(), *const last = mode.data() + mode.size();
+  int step = 0;
+  const auto read = std::from_chars(first, last, step);
+  return read.ec == std::errc() && read.ptr == last && step > 0 ? step : 0;
+}
+
 bool takes_turns(const contender& c, const battery_mode& mode) {
   if (mode == "full") return false;
   return mode == "shared" || c.executor == executor_kind::fiber;
@@ -83,17 +95,31 @@ std::string why_not(const contender& c) {
 
 battery_mode battery_mode_of_environment() {
   const char* const set = std::getenv("KSELECT_BATTERY");
-  return set == nullptr ? "" : set;
+  battery_mode mode = set == nullptr ? "" : set;
+  const bool known = mode.empty() || mode == "full" || mode == "shared" ||
+                     mode.starts_with("sample:") || mode.starts_with("every:");
+  if (known && step_of(mode) > 0) return mode;
+  throw error(failure::usage,
+              fmt::format("KSELECT_BATTERY={}: is none of full, shared, sample:SEED and every:N, "
+                          "where N is a positive number",
+                          mode));
 }
 
 battery_attempt::battery_attempt(const battery_case& one, const contender& c,
                                  const battery_mode& mode)
     : contender_(c), sampled_out_(left_to_others(one, c, mode)) {
   constexpr int most = 6;
-  if (!takes_turns(c, mode)) return;
-  const family_place own = place_in_family(c);
-  share_ = std::min(own.count, most);
-  offset_ = own.number % share_;
+  if (takes_turns(c, mode)) {
+    const family_place own = place_in_family(c);
+    share_ = std::min(own.count, most);
+    offset_ = own.number % share_;
+  }
+  const std::string text = std::string(one.name) + std::string(entry().name);
+  step_ = step_of(mode);
+  begin_ =
+      static_cast<int>(XXH3_64bits(text.data(), text.size()) % static_cast<std::uint64_t>(step_));
+  offset_ += share_ * begin_;
+  share_ *= step_;
 }
 
 backend& battery_attempt::place() {

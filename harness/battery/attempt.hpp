@@ -57,18 +57,27 @@ class battery_attempt {
   void count_proven() { ++result.proven; }
 
   // Whether this entry proves the next problem of a case (battery_mode).
-  bool mine() { return problem_number_++ % share_ == offset_; }
+  bool mine() { return takes(problem_number_++ % share_ == offset_); }
+  // The same for cases whose problems a family does not share.
+  bool due() { return takes(due_number_++ % step_ == begin_); }
+  // False if all problems so far are of other entries.
+  bool has_problems() const { return has_problems_; }
   bool sampled_out() const { return sampled_out_; }
 
   case_result result;
 
  private:
+  bool takes(bool own) {
+    has_problems_ = has_problems_ || own;
+    return own;
+  }
   void prove_input(const workload& p, const input_rows& input, const std::string& title);
 
   contender contender_;
   int problem_number_ = 0, share_ = 1, offset_ = 0;
+  int due_number_ = 0, step_ = 1, begin_ = 0;  // of every:N
   int narrow_turn_ = 0, word_turn_ = 0;
-  bool sampled_out_ = false;
+  bool sampled_out_ = false, has_problems_ = false;
   std::unique_ptr<runtime::backend> place_;
 };
 

@@ -48,9 +48,10 @@ std::string why_not(const contender& c);
 //   full         all, everywhere
 //   shared       shared everywhere
 //   sample:SEED  on fibers only one entry of a file runs a case; the seed picks it
+//   every:N      of what "" gives to an entry, every N-th problem; entries begin at different ones
 using battery_mode = std::string;
 
-// That of the environment variable KSELECT_BATTERY, or "".
+// That of the environment variable KSELECT_BATTERY, or "". Throws failure::usage if it is no mode.
 battery_mode battery_mode_of_environment();
 
 struct case_result {

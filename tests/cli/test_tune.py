@@ -24,6 +24,8 @@ TABLE = ROOT / "algorithms/auto_select/nvidia-h200.json"
 @pytest.fixture(scope="module")
 def learned(binary, tmp_path_factory):
     """A table's file, learned from the records of the program's own, and what was printed."""
+    if sanitized(binary):
+        pytest.skip("takes minutes; test_learns_a_table_of_a_processor_that_explain_goes_by learns a small table")
     out = tmp_path_factory.mktemp("learned") / "table.json"
     done = subprocess.run([binary, "tune", "--from", *SOURCES, "--out", out], check=True,
                           capture_output=True, text=True, timeout=6000)
@@ -32,7 +34,7 @@ def learned(binary, tmp_path_factory):
 
 def test_the_h100s_table_is_of_its_own_records(kselect, binary, tmp_path):
     if sanitized(binary):
-        pytest.skip("takes half a minute; the H200's table is learned by the same code")
+        pytest.skip("takes half a minute, as the H200's table")
     runs = [ROOT / "results/nvidia-h100" / run for run in TUNES]
     out = tmp_path / "table.json"
     kselect("tune", "--from", *runs, "--out", out)

@@ -1,6 +1,6 @@
 #pragma once
-// An independent brute force in long double, from the metrics' definitions, and the check of a k-NN
-// answer against it: who is among the k nearest, in which order, and the printed distances.
+// The check of a k-NN answer against a search that tries every vector (tried.hpp): who is among the
+// k nearest, in which order, and the printed distances.
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +15,7 @@
 
 #include "runtime/distance/distance.hpp"
 #include "runtime/io/vectors.hpp"
+#include "tests/search/knn/tried.hpp"
 
 namespace kselect::search::brute_force {
 
@@ -30,36 +31,9 @@ inline vector_set make_set(std::int64_t dimension, std::vector<float> data) {
   return set;
 }
 
-inline const float* row(const vector_set& set, std::int64_t i) {
-  return set.data.data() + i * set.dimension;
-}
-
-// The distance before any rounding to float32.
-inline long double distance(metric m, const float* x, const float* y, std::int64_t dimension) {
-  long double mean_x = 0, mean_y = 0, xx = 0, yy = 0, square = 0;
-  if (m == metric::inner_product) {
-    for (std::int64_t c = 0; c < dimension; ++c) square += static_cast<long double>(x[c]) * y[c];
-    return -square;
-  }
-  if (m == metric::pearson) {
-    for (std::int64_t c = 0; c < dimension; ++c) mean_x += x[c], mean_y += y[c];
-    mean_x /= static_cast<long double>(dimension);
-    mean_y /= static_cast<long double>(dimension);
-  }
-  for (std::int64_t c = 0; c < dimension; ++c) {
-    const long double a = x[c] - mean_x, b = y[c] - mean_y;
-    xx += a * a, yy += b * b, square += (a - b) * (a - b);
-  }
-  if (m == metric::sqeuclidean) return square;
-  if (m == metric::euclidean) return std::sqrt(square);
-  if (xx == 0 || yy == 0) return 1;
-  long double apart = 0;
-  for (std::int64_t c = 0; c < dimension; ++c) {
-    const long double difference =
-        (x[c] - mean_x) / std::sqrt(xx) - (y[c] - mean_y) / std::sqrt(yy);
-    apart += difference * difference;
-  }
-  return apart / 2;
+inline std::span<const float> row(const vector_set& set, std::int64_t i) {
+  return std::span(set.data).subspan(static_cast<std::size_t>(i * set.dimension),
+                                     static_cast<std::size_t>(set.dimension));
 }
 
 struct answer {
@@ -83,7 +57,7 @@ inline ranked all_of(const question& q, std::int64_t i) {
   ranked all;
   for (std::int64_t j = 0; j < q.base.count; ++j) {
     if (q.exclude_self && i == j) continue;
-    all.emplace_back(distance(q.m, row(queries, i), row(q.base, j), q.base.dimension), j);
+    all.emplace_back(tried::distance(q.m, row(queries, i), row(q.base, j)), j);
   }
   std::ranges::sort(all);
   return all;
@@ -91,9 +65,7 @@ inline ranked all_of(const question& q, std::int64_t i) {
 
 // |x| |y| of query i and base vector j.
 inline long double lengths(const question& q, std::int64_t i, std::int64_t j) {
-  const auto square = [&](const float* x) {
-    return -distance(metric::inner_product, x, x, q.base.dimension);
-  };
+  const auto square = [](std::span<const float> x) { return tried::product_of(x, x).value; };
   const vector_set& queries = q.query == nullptr ? q.base : *q.query;
   return std::sqrt(square(row(queries, i)) * square(row(q.base, j)));
 }

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <limits>
 #include <random>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "search/knn/fused/fused_search.hpp"
+#include "tests/search/knn/tried.hpp"
 
 namespace kselect::search::fused {
 namespace {
@@ -78,22 +79,23 @@ filtered_answer search(const filtered_question& q, const std::vector<float>& bas
 
 void expect_admitted(const filtered_question& q, const filtered_answer& found,
                      const std::vector<float>& base, const std::vector<float>& query) {
+  std::vector<tried::image> images;
+  for (std::int64_t j = 0; j < q.n; ++j) {
+    const auto first = static_cast<std::size_t>(j * q.dimension);
+    images.push_back(
+        tried::image_of(std::span(base).subspan(first, static_cast<std::size_t>(q.dimension)),
+                        metric::sqeuclidean));
+  }
   for (std::int64_t i = 0; i < q.queries; ++i) {
     const mask& own = q.masks[q.leaves_out == filtering::each ? static_cast<std::size_t>(i) : 0];
-    std::vector<std::pair<float, std::int64_t>> all;
-    for (std::int64_t j = 0; j < q.n; ++j) {
-      if (!own[static_cast<std::size_t>(j)] || (q.self && i == j)) continue;
-      float square = 0;  // below 2^24: exact
-      for (std::int64_t c = 0; c < q.dimension; ++c) {
-        const float d = base[static_cast<std::size_t>(j * q.dimension + c)] -
-                        query[static_cast<std::size_t>(i * q.dimension + c)];
-        square += d * d;
-      }
-      all.emplace_back(square, j);
-    }
-    std::ranges::sort(all);
-    all.resize(std::max(all.size(), static_cast<std::size_t>(q.k)),
-               {std::numeric_limits<float>::infinity(), -1});
+    const auto first = static_cast<std::size_t>(i * q.dimension);
+    const tried::image asked =
+        tried::image_of(std::span(query).subspan(first, static_cast<std::size_t>(q.dimension)),
+                        metric::sqeuclidean);
+    std::vector<tried::measured> all =
+        tried::nearest(images, asked, metric::sqeuclidean, static_cast<std::size_t>(q.k),
+                       {.itself = q.self ? i : -1, .may_return = &own});
+    all.resize(static_cast<std::size_t>(q.k), {std::numeric_limits<float>::infinity(), -1});
     for (std::int64_t j = 0; j < q.k; ++j) {
       const auto at = static_cast<std::size_t>(i * q.k + j);
       ASSERT_EQ(found.indices[at], all[static_cast<std::size_t>(j)].second)

@@ -5,12 +5,13 @@
 #include <functional>
 #include <limits>
 #include <random>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "search/knn/fused/fused_search.hpp"
+#include "tests/search/knn/tried.hpp"
 
 namespace kselect::search::fused {
 namespace {
@@ -23,8 +24,9 @@ struct inner_question {
   bool self = false;                  // queries are the first vectors and leave themselves out
   std::vector<bool> may_return = {};  // [n]; empty: all
 
-  const float* vector(const components& of, std::int64_t i) const {
-    return of.data() + i * dimension;
+  std::span<const float> vector(const components& of, std::int64_t i) const {
+    return std::span(of).subspan(static_cast<std::size_t>(i * dimension),
+                                 static_cast<std::size_t>(dimension));
   }
 };
 
@@ -81,33 +83,21 @@ inner_answer search(const inner_question& q) {
   return found;
 }
 
-struct product {
-  long double value, terms;  // the sum of the terms' magnitudes bounds its rounding
-};
-
-product product_of(const inner_question& q, std::int64_t i, std::int64_t j) {
-  const float* const x = q.vector(q.query, i);
-  const float* const y = q.vector(q.base, j);
-  product sum{0, 0};
-  for (std::int64_t c = 0; c < q.dimension; ++c) {
-    const long double term = static_cast<long double>(x[c]) * y[c];
-    sum.value += term;
-    sum.terms += std::fabs(term);
-  }
-  return sum;
+tried::inner_product product_of(const inner_question& q, std::int64_t i, std::int64_t j) {
+  return tried::product_of(q.vector(q.query, i), q.vector(q.base, j));
+}
+// The k largest products of query i, times -1.
+std::vector<tried::measured> largest_of(const inner_question& q, std::int64_t i) {
+  return tried::largest(
+      q.base, q.vector(q.query, i), static_cast<std::size_t>(q.k),
+      {.itself = q.self ? i : -1, .may_return = q.may_return.empty() ? nullptr : &q.may_return});
 }
 
 // Products that differ by less than float64 resolves may change places, others not: the answer is
 // in the right order, and has no product below one that it lacks.
 void expect_largest(const inner_question& q, const inner_answer& found) {
   for (std::int64_t i = 0; i < q.queries; ++i) {
-    std::vector<std::pair<long double, std::int64_t>> all;
-    for (std::int64_t j = 0; j < q.n; ++j) {
-      const bool left_out = !q.may_return.empty() && !q.may_return[static_cast<std::size_t>(j)];
-      if (left_out || (q.self && i == j)) continue;
-      all.emplace_back(-product_of(q, i, j).value, j);
-    }
-    std::ranges::sort(all);
+    const std::vector<tried::measured> all = largest_of(q, i);
     for (std::int64_t place = 0; place < q.k; ++place) {
       const auto at = static_cast<std::size_t>(i * q.k + place);
       const std::int64_t index = found.indices[at];
@@ -117,7 +107,7 @@ void expect_largest(const inner_question& q, const inner_answer& found) {
       }
       ASSERT_TRUE(index >= 0 && index < q.n) << "query " << i << ", place " << place;
       const auto [right, wanted] = all[static_cast<std::size_t>(place)];
-      const product own = product_of(q, i, index);
+      const tried::inner_product own = product_of(q, i, index);
       const long double close = (own.terms + product_of(q, i, wanted).terms) * 1e-14L;
       ASSERT_LE(std::fabs(own.value + right), close) << "query " << i << ", place " << place;
       ASSERT_LE(std::fabs(found.exact[at] + own.value), close);
@@ -140,9 +130,7 @@ inner_answer expect_right(const inner_question& q) {
 // Of products that are exact: the very indices.
 void expect_the_same(const inner_question& q, const inner_answer& found) {
   for (std::int64_t i = 0; i < q.queries; ++i) {
-    std::vector<std::pair<long double, std::int64_t>> all;
-    for (std::int64_t j = 0; j < q.n; ++j) all.emplace_back(-product_of(q, i, j).value, j);
-    std::ranges::sort(all);
+    const std::vector<tried::measured> all = largest_of(q, i);
     for (std::int64_t place = 0; place < q.k; ++place) {
       const auto at = static_cast<std::size_t>(i * q.k + place);
       ASSERT_EQ(found.indices[at], all[static_cast<std::size_t>(place)].second)

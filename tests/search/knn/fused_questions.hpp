@@ -1,6 +1,6 @@
 #pragma once
-// Questions to the fused search on fibers, and a check of every answer against a search that tries
-// every vector in long double.
+// Questions to the fused search on fibers, and a check of every answer against what tried.hpp
+// finds.
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +14,7 @@
 
 #include "runtime/backend/host_backend.hpp"
 #include "search/knn/fused/fused_search.hpp"
+#include "tests/search/knn/tried.hpp"
 
 namespace kselect::search::fused {
 
@@ -102,89 +103,9 @@ inline answer search(const question& q, std::int64_t calls = 1) {
   return found;
 }
 
-inline bool has_unit_images(runtime::metric m) {
-  return m == runtime::metric::cosine || m == runtime::metric::pearson;
-}
-
-// A vector's image in long double, by the definition in runtime/distance/distance.hpp.
-struct image {
-  std::vector<long double> components;
-  bool directed = true;
-  std::vector<double> rounded;
-};
-inline image image_of(std::span<const float> x, runtime::metric m) {
-  image made{.components = {x.begin(), x.end()}, .rounded = {x.begin(), x.end()}};
-  if (!has_unit_images(m)) return made;
-  long double mean = 0, square = 0;
-  for (const float c : x) mean += c;
-  mean = m == runtime::metric::pearson ? mean / static_cast<long double>(x.size()) : 0;
-  for (long double& c : made.components) {
-    c -= mean;
-    square += c * c;
-  }
-  made.directed = square != 0;
-  for (long double& c : made.components) c = made.directed ? c / std::sqrt(square) : 0;
-  made.rounded.assign(made.components.begin(), made.components.end());
-  return made;
-}
-inline long double distance(const image& x, const image& y, runtime::metric m) {
-  long double sum = 0;
-  for (std::size_t c = 0; c < x.components.size(); ++c) {
-    sum += (x.components[c] - y.components[c]) * (x.components[c] - y.components[c]);
-  }
-  if (!has_unit_images(m)) return sum;
-  return x.directed && y.directed ? sum / 2 : 1;
-}
-
-inline std::vector<image> images_of(const vectors& set, runtime::metric m) {
-  std::vector<image> all;
-  for (std::int64_t i = 0; i < set.count; ++i) all.push_back(image_of(set[i], m));
-  return all;
-}
-
-// A vector by its distance from a query.
-using measured = std::pair<long double, std::int64_t>;
-
-// The distance in float64, which takes less time than long double. Its error is less than a part in
-// 10^11 of it, or of 1 between unit images.
-inline double rounded_distance(const image& x, const image& y, runtime::metric m) {
-  if (!x.directed || !y.directed) return 1;
-  const double *a = x.rounded.data(), *b = y.rounded.data();
-  double sums[4] = {};
-  for (std::size_t c = 0, d = x.rounded.size(); c < d; ++c) {
-    sums[c % 4] += (a[c] - b[c]) * (a[c] - b[c]);
-  }
-  const double sum = sums[0] + sums[1] + sums[2] + sums[3];
-  return has_unit_images(m) ? sum / 2 : sum;
-}
-
-// The nearest vectors of query i, one more than k if there are, by trying all. float64 says which
-// may be among them, and long double decides.
-inline std::vector<measured> tried(const question& q, std::span<const image> base,
-                                   const image& query, std::size_t i) {
-  std::vector<std::pair<double, std::size_t>> rounded;
-  for (std::size_t j = 0; j < base.size(); ++j) {
-    if (q.leaves_self_out && i == j) continue;
-    rounded.emplace_back(rounded_distance(query, base[j], q.metric), j);
-  }
-  const std::size_t wanted = std::min(rounded.size(), static_cast<std::size_t>(q.k) + 1);
-  if (wanted == 0) return {};
-  const auto last = rounded.begin() + static_cast<std::ptrdiff_t>(wanted) - 1;
-  std::ranges::nth_element(rounded, last);
-  const double most = last->first + 1e-11 * (has_unit_images(q.metric) ? 1 : last->first);
-  std::vector<measured> all;
-  for (const auto& [near, j] : rounded) {
-    if (near > most) continue;
-    all.emplace_back(distance(query, base[j], q.metric), static_cast<std::int64_t>(j));
-  }
-  std::ranges::sort(all);
-  all.resize(wanted);
-  return all;
-}
-
 // Distances that differ by less may change places: float64 does not resolve them.
 inline long double resolution(runtime::metric m, long double right) {
-  return has_unit_images(m) ? 1e-14L : right * 1e-13L;
+  return tried::has_unit_images(m) ? 1e-14L : right * 1e-13L;
 }
 
 // The distance that is shown: rounded to float32.
@@ -194,13 +115,13 @@ inline void expect_shown(float shown, long double right, runtime::metric m) {
   if (std::isinf(rounded)) {
     ASSERT_EQ(shown, rounded);
   } else {
-    ASSERT_NEAR(shown, rounded, rounded * 1.3e-7F + (has_unit_images(m) ? 1e-14F : 0.0F));
+    ASSERT_NEAR(shown, rounded, rounded * 1.3e-7F + (tried::has_unit_images(m) ? 1e-14F : 0.0F));
   }
 }
 
 // Place j of a row: `own` is the distance of the vector that was found.
 inline void expect_place(const question& q, const answer& found, std::size_t at,
-                         std::span<const measured> all, std::size_t j, long double own) {
+                         std::span<const tried::measured> all, std::size_t j, long double own) {
   const long double right = all[j].first, close = resolution(q.metric, right);
   ASSERT_NEAR(found.exact[at], static_cast<double>(right), static_cast<double>(close));
   ASSERT_LE(std::fabs(own - right), close);
@@ -226,16 +147,21 @@ inline void expect_order(const answer& found, std::size_t first, std::size_t k) 
 
 // Every query's neighbours are those of the exhaustive search.
 inline void expect_nearest(const question& q, const answer& found) {
-  const std::vector<image> base = images_of(q.base, q.metric), query = images_of(q.query, q.metric);
+  std::vector<tried::image> base;
+  for (std::int64_t i = 0; i < q.base.count; ++i)
+    base.push_back(tried::image_of(q.base[i], q.metric));
   const auto k = static_cast<std::size_t>(q.k);
-  for (std::size_t i = 0; i < query.size(); i += q.step) {
-    const std::vector<measured> all = tried(q, base, query[i], i);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(q.query.count); i += q.step) {
+    const auto row = static_cast<std::int64_t>(i);
+    const tried::image query = tried::image_of(q.query[row], q.metric);
+    const std::vector<tried::measured> all =
+        tried::nearest(base, query, q.metric, k + 1, {.itself = q.leaves_self_out ? row : -1});
     for (std::size_t j = 0; j < k; ++j) {
       SCOPED_TRACE(testing::Message() << "query " << i << ", place " << j);
       const std::int64_t index = found.indices[i * k + j];
       ASSERT_TRUE(index >= 0 && index < q.base.count) << index;
       expect_place(q, found, i * k + j, all, j,
-                   distance(query[i], base[static_cast<std::size_t>(index)], q.metric));
+                   tried::distance(query, base[static_cast<std::size_t>(index)], q.metric));
       if (testing::Test::HasFatalFailure()) return;
     }
     SCOPED_TRACE(testing::Message() << "query " << i);
