@@ -142,8 +142,8 @@ if(KSELECT_COMPILE_ONLY)
   target_compile_options(kselect_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
 endif()
 if(KSELECT_SANITIZE)
-  # AddressSanitizer sees the access to which each of these faults leads. UBSan's checks of every pointer and reference
-  # took a quarter of the build's time and most of the program's data.
+  # UBSan's checks of every pointer and reference make objects compile a fifth longer. Most such faults lead to an access
+  # that AddressSanitizer sees. Missed are a wrong pointer that nothing reads, and a static_cast to a wrong class.
   set(less_code "")
   if(KSELECT_SANITIZE MATCHES "address")
     set(less_code -fno-sanitize=null,object-size,pointer-overflow,vptr)

@@ -60,14 +60,22 @@ bool has_turn(const std::vector<dtype>& all, dtype type, int turn) {
   return !all.empty() && all[static_cast<std::size_t>(turn) % all.size()] == type;
 }
 
-// N of "every:N", or 1.
+[[noreturn]] void refuse(const battery_mode& mode) {
+  throw error(failure::usage,
+              fmt::format("KSELECT_BATTERY={}: is none of full, shared, sample:SEED and every:N, "
+                          "where N is a positive number",
+                          mode));
+}
+
+// N of "every:N"; 1 of any other mode.
 int step_of(const battery_mode& mode) {
   constexpr std::string_view every = "every:";
   if (!mode.starts_with(every)) return 1;
   const char *const first = mode.data() + every.size(), *const last = mode.data() + mode.size();
   int step = 0;
   const auto read = std::from_chars(first, last, step);
-  return read.ec == std::errc() && read.ptr == last && step > 0 ? step : 0;
+  if (read.ec != std::errc() || read.ptr != last || step < 1) refuse(mode);
+  return step;
 }
 
 bool takes_turns(const contender& c, const battery_mode& mode) {
@@ -98,11 +106,9 @@ battery_mode battery_mode_of_environment() {
   battery_mode mode = set == nullptr ? "" : set;
   const bool known = mode.empty() || mode == "full" || mode == "shared" ||
                      mode.starts_with("sample:") || mode.starts_with("every:");
-  if (known && step_of(mode) > 0) return mode;
-  throw error(failure::usage,
-              fmt::format("KSELECT_BATTERY={}: is none of full, shared, sample:SEED and every:N, "
-                          "where N is a positive number",
-                          mode));
+  if (!known) refuse(mode);
+  step_of(mode);  // refuses what is no number
+  return mode;
 }
 
 battery_attempt::battery_attempt(const battery_case& one, const contender& c,
