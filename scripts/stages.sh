@@ -39,14 +39,20 @@ limit_seconds() {
   [ "$SECONDS" -le "$1" ] || passed_limit "$2 took $SECONDS s; the limit is $1 s (docs/decisions/build_times.md)"
 }
 
-# limit_objects PERCENT BUILD: limits the processor time of each object (cmake/timed.sh) to a share of that of all,
-# because processors differ. A build of few objects, the rest being cached or up to date, has no limit.
+# yardstick: the processor seconds in which this machine compiles one fixed source. ccache takes no part.
+yardstick() {
+  local TIMEFORMAT='%U' source='#include <regex>
+    bool of_digits(const std::string& text) { return std::regex_match(text, std::regex("[0-9]+")); }'
+  { time g++ -std=c++20 -O1 -x c++ -c -o /dev/null - <<<"$source"; } 2>&1
+}
+
+# limit_objects FACTOR BUILD: limits the processor time of each object (cmake/timed.sh). It is counted in yardsticks,
+# because processors differ, and because a cache answers for any number of the other objects.
 limit_objects() {
-  local slow
-  slow=$(awk -v limit="$1" '{ all += $1; time[$2] = $1 }
-    END { for (o in time) if (NR >= 100 && 100 * time[o] > limit * all) printf "%s (%d s of %d) ", o, time[o], all }' \
-    "$2/object_times.txt")
-  [ -z "$slow" ] || passed_limit "objects took more than $1 % of their build's processor time: $slow"
+  local unit slow
+  unit=$(yardstick)
+  slow=$(awk -v unit="$unit" -v factor="$1" '$1 > factor * unit { printf "%s (%d s) ", $2, $1 }' "$2/object_times.txt")
+  [ -z "$slow" ] || passed_limit "objects took more than $1 times the $unit s of a yardstick (docs/decisions/build_times.md): $slow"
 }
 
 # say_slowest BUILD: prints the ten slowest objects.

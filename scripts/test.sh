@@ -34,7 +34,7 @@ build_preset() { # PRESET CMAKE_OPTION... -- TARGET...
   cmake --preset "$preset" -B "$build" -DKSELECT_UNITY=ON -DKSELECT_OBJECT_TIMES=ON "${options[@]}" >/dev/null
   cmake --build "$build" ${1:+--target "$@"}
   say_slowest "$build"
-  limit_objects 8 "$build"
+  limit_objects 30 "$build"
 }
 # A CTest test is a share of a GoogleTest program (tests/CMakeLists.txt); GTEST_FILTER selects cases within it.
 test_preset() { # PRESET GTEST_FILTER CTEST_OPTION...
