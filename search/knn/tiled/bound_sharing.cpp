@@ -16,14 +16,24 @@ bound_sharing::bound_sharing(bool shares, communicator& ranks, post errand)
 void bound_sharing::begin() { offered_ = arrived_ = false; }
 
 void bound_sharing::offer(const neighbour_lists& best) {
+  offer(best.k(), [&](std::int64_t place) {
+    std::vector<double> column(index(best.queries()));
+    for (std::int64_t q = 0; q < best.queries(); ++q) {
+      column[index(q)] = best.ranked()[index(q * best.k() + place)];
+    }
+    return column;
+  });
+}
+
+void bound_sharing::offer(std::int64_t k,
+                          const std::function<std::vector<double>(std::int64_t)>& column) {
   if (!offers()) return;
   offered_ = true;
-  const std::int64_t k = best.k(), ranks = ranks_.size(), part = (k + ranks - 1) / ranks;
-  mine_.resize(index(best.queries()));
-  for (std::int64_t q = 0; q < best.queries(); ++q) {
-    mine_[index(q)] = {best.ranked()[index(q * k + k - 1)], best.ranked()[index(q * k + part - 1)]};
-  }
-  arriving_ = errand_([this, queries = best.queries()] { exchange(queries); });
+  const std::int64_t ranks = ranks_.size(), part = (k + ranks - 1) / ranks;
+  const std::vector<double> kth = column(k - 1), of_part = column(part - 1);
+  mine_.resize(kth.size());
+  for (std::size_t q = 0; q < kth.size(); ++q) mine_[q] = {kth[q], of_part[q]};
+  arriving_ = errand_([this, queries = std::ssize(kth)] { exchange(queries); });
 }
 
 // Each rank finds the bounds of its share of the queries, and rank 0 tells them to all.

@@ -30,6 +30,13 @@ class host_exchange final : public list_exchange {
  public:
   host_exchange(communicator& ranks, int threads) : ranks_(ranks), threads_(threads) {}
 
+  void reserve(std::int64_t queries, std::int64_t k) override {
+    if (ranks_.size() == 1) return;
+    const std::int64_t share = (queries + ranks_.size() - 1) / ranks_.size();
+    shaped(of_all_, ranks_.size() * share, k);
+    shaped(own_, share, k);
+  }
+
   neighbour_lists merged(neighbour_lists mine) override {
     if (ranks_.size() == 1) return mine;
     const std::int64_t k = mine.k();
@@ -72,7 +79,6 @@ class host_exchange final : public list_exchange {
     (ranks_.*step)(std::span(all).first(count), shares);
   }
 
-  // The first tile is the longest.
   static neighbour_lists& shaped(std::optional<neighbour_lists>& lists, std::int64_t queries,
                                  std::int64_t k) {
     if (!lists || queries > lists->room()) lists.emplace(queries, k);

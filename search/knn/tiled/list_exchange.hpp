@@ -6,6 +6,7 @@
 // Between GPUs: NCCL moves them over NVLink or the network card, the kernel of merge_kernel.cuh
 // merges them, and the communicator only synchronises the ranks.
 
+#include <cstdint>
 #include <memory>
 
 #include "runtime/backend/backend.hpp"
@@ -22,6 +23,10 @@ class list_exchange {
   list_exchange(const list_exchange&) = delete;
   list_exchange& operator=(const list_exchange&) = delete;
   virtual ~list_exchange() = default;
+
+  // Allocates what tiles of at most so many queries need. Without it, or for longer ones, merged()
+  // allocates.
+  virtual void reserve(std::int64_t /*queries*/, std::int64_t /*k*/) {}
 
   // Collective. `mine`: the rank's lists of all queries. Returns the lists of the whole corpus on
   // rank 0, whose ranked() means nothing, as all do on other ranks. Between GPUs it needs three

@@ -122,6 +122,13 @@ void neighbour_lists::clear() {
   }
 }
 
+void neighbour_lists::number_from(std::int64_t first, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::size_t i = 0; i < size(); ++i) {
+    indices_[i] = indices_[i] < 0 ? no_neighbour : indices_[i] + first;
+  }
+}
+
 void neighbour_lists::merge(std::int64_t query, const found& list) {
   float* const distances = distances_.get() + query * k_;
   double* const ranked = ranked_.get() + query * k_;

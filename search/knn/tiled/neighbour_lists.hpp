@@ -42,6 +42,9 @@ class neighbour_lists {
   std::int64_t room() const { return room_; }
   // Makes all lists empty.
   void clear();
+  // Turns indices as a search writes them, -1 where there is no neighbour, into those of lists:
+  // `first` is added to them.
+  void number_from(std::int64_t first, int threads);
 
   std::int64_t queries() const { return queries_; }
   std::int64_t k() const { return k_; }

@@ -10,6 +10,7 @@
 #include "search/knn/fused/memory_plan.hpp"
 #include "search/knn/fused/plan.hpp"
 #include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/running_lists.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/shard_of_graph.hpp"
 #if KSELECT_HAS_CUDA
@@ -33,10 +34,11 @@ constexpr std::int64_t component_bytes = 4;
 std::int64_t prepared_bytes(std::int64_t dimension) {
   return dimension * component_bytes + fused::slabs_of(dimension) * fused::slab_width * 2 + 36;
 }
-// Of a query: mean, scale, offset, its place among the unproven and a known distance; itself and
-// its answer twice, for the tile that is searched and for that beside it.
+// Of a query: mean, scale, offset, its place among the unproven, a known distance and a bound of
+// ranks; itself twice, for the tile that is searched and for that beside it. Its lists: two beside
+// each other where the part is resident, else those of running_lists.
 std::int64_t query_bytes(std::int64_t dimension, std::int64_t k) {
-  return 44 + 2 * (dimension * component_bytes + (k + 1) * 20);
+  return 52 + 2 * dimension * component_bytes + (k + 1) * running_lists::bytes_a_neighbour;
 }
 
 std::string why_no_code(const device& place) {

@@ -29,6 +29,7 @@ void await(std::future<void>& errand, double& seconds) {
 query_tiles::query_tiles(const parts& of, const query_range& range, tiled_times& times)
     : of_(of),
       range_(range),
+      cut_(range),
       times_(times),
       sharing_(of.shares, of.ranks,
                [this](std::function<void()> errand) { return courier_.post(std::move(errand)); }),
@@ -38,11 +39,12 @@ query_tiles::query_tiles(const parts& of, const query_range& range, tiled_times&
       }) {
   courier_.post([] {}).get();  // it has begun
   const std::int64_t held = std::min(tiles(), tiles_of_lists);
-  for (std::int64_t tile = 0; tile < held; ++tile) lists_.emplace_back(count_of(tile), range.k);
+  for (std::int64_t tile = 0; tile < held; ++tile) lists_.emplace_back(cut_.longest(), range.k);
+  of.exchange.reserve(cut_.longest(), range.k);
   if (!of.shard.takes_queries()) return;
   const std::int64_t buffers = std::min<std::int64_t>(tiles(), std::ssize(queries_));
   for (std::int64_t tile = 0; tile < buffers; ++tile) {
-    queries_of(tile).data.resize(index(count_of(tile) * of.queries.dimension()));
+    queries_of(tile).data.resize(index(cut_.longest() * of.queries.dimension()));
   }
 }
 
@@ -78,10 +80,10 @@ void query_tiles::run() {
 void query_tiles::search(std::int64_t tile) {
   const lap searching(times_.nearest);
   neighbour_lists& lists = lists_of(tile);
-  lists.shape(count_of(tile));
+  lists.shape(cut_.count_of(tile));
   sharing_.begin();
   std::function<void()>& rest = rest_[static_cast<std::size_t>(tile % 2)];
-  rest = of_.shard.nearest(queries_of(tile), first_of(tile), lists, sharing_);
+  rest = of_.shard.nearest(queries_of(tile), cut_.first_of(tile), lists, sharing_);
   if (!sharing_.offers()) return;
   // This rank has one tile of the corpus, but others have several and wait for its bounds. The
   // courier copies, since it may bring queries now, and one thread alone may copy beside the work.
@@ -104,7 +106,7 @@ void query_tiles::agree_before(std::int64_t tile) {
       throw error(failure::interrupted,
                   fmt::format("interrupted: {} of {} queries are done; the same command with "
                               "--resume goes on",
-                              first_of(tile), range_.end));
+                              cut_.first_of(tile), range_.end));
     });
   } catch (const agreed_error&) {
     stopped_ = std::current_exception();  // errands behind this one are done all the same
@@ -130,13 +132,13 @@ void query_tiles::await_lists(std::int64_t tile) {
 void query_tiles::bring_queries(std::int64_t tile) {
   const lap reading(times_.queries);
   vector_set& set = queries_of(tile);
-  set.count = count_of(tile);
+  set.count = cut_.count_of(tile);
   set.dimension = of_.queries.dimension();
   set.source = of_.queries.name();
   if (!of_.shard.takes_queries()) return;
   set.data.resize(index(set.count * set.dimension));
   if (of_.ranks.rank() == 0) {
-    read_by_threads(of_.queries, first_of(tile), set.count, set.data.data(),
+    read_by_threads(of_.queries, cut_.first_of(tile), set.count, set.data.data(),
                     reading_threads(of_.place));
   }
   of_.ranks.broadcast(std::as_writable_bytes(std::span(set.data)));

@@ -27,18 +27,12 @@
 #include "search/knn/tiled/courier.hpp"
 #include "search/knn/tiled/list_exchange.hpp"
 #include "search/knn/tiled/neighbour_lists.hpp"
+#include "search/knn/tiled/query_cut.hpp"
 #include "search/knn/tiled/result_store.hpp"
 #include "search/knn/tiled/shard_search.hpp"
 #include "search/knn/tiled/times.hpp"
 
 namespace kselect::search {
-
-// What the ranks have agreed on.
-struct query_range {
-  std::int64_t first = 0, end = 0;  // of the queries to do
-  std::int64_t tile = 0;
-  std::int64_t k = 0;
-};
 
 class query_tiles {
  public:
@@ -63,11 +57,7 @@ class query_tiles {
   void run();
 
  private:
-  std::int64_t tiles() const { return (range_.end - range_.first + range_.tile - 1) / range_.tile; }
-  std::int64_t first_of(std::int64_t tile) const { return range_.first + tile * range_.tile; }
-  std::int64_t count_of(std::int64_t tile) const {
-    return std::min(range_.tile, range_.end - first_of(tile));
-  }
+  std::int64_t tiles() const { return cut_.tiles(); }
   vector_set& queries_of(std::int64_t tile) { return queries_[static_cast<std::size_t>(tile % 2)]; }
   std::future<void>& brought(std::int64_t tile) {
     return brought_[static_cast<std::size_t>(tile % 2)];
@@ -90,6 +80,7 @@ class query_tiles {
 
   const parts of_;
   const query_range range_;
+  const query_cut cut_;
   tiled_times& times_;
   std::array<vector_set, 2> queries_;
   std::vector<neighbour_lists> lists_;

@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "runtime/copy_by_threads.hpp"
 #include "runtime/error.hpp"
@@ -14,6 +13,7 @@
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/stage_times.hpp"
 #include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/running_lists.hpp"
 #include "search/knn/tiled/tile_stream.hpp"
 
 namespace kselect::search {
@@ -40,7 +40,8 @@ class shard_by_products final : public shard_search {
         place_(place),
         stream_(base, first, end, tile_, reading_threads(place)),
         watch_(place, request.cuda.time_stages),
-        queries_most_(queries) {
+        queries_most_(queries),
+        nearest_(place, request.metric == metric::euclidean) {
     const std::string why =
         fused::why_not(place.description(), fused::filter_compiled_for(place.description()));
     if (!why.empty()) throw error(failure::unsupported, why);
@@ -84,7 +85,7 @@ class shard_by_products final : public shard_search {
     if (request_.product == knn_product::int8) require_bytes(queries, first);
     std::function<void()> rest;
     if (resident_) {
-      rest = search(held_, queries.count, first, best, {});
+      rest = search_resident(queries.count, first, best);
     } else {
       search_tiles(queries.count, first, best, shared);
     }
@@ -102,18 +103,26 @@ class shard_by_products final : public shard_search {
     std::unique_ptr<fused::prepared_corpus> corpus;
   };
 
+  // Lists stay in the executor's memory from tile to tile. Where queries may find themselves, they
+  // have a neighbour more, and the host leaves the queries out in the end.
   void search_tiles(std::int64_t count, std::int64_t first, neighbour_lists& best,
                     bound_sharing& shared) {
+    const std::int64_t own = request_.exclude_self ? 1 : 0, most = request_.k + own;
+    nearest_.begin(count, most);
     for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
       bring(next());
-      if (t > 0) note_farthest(best, shared.known());
-      const std::span<const double> known = t > 0 ? farthest_ : std::span<const double>();
-      search(held_, count, first, best, known);
-      if (t == 0) shared.offer(best);
+      // No vector of a later tile is wanted that is farther than a query's last neighbour so far,
+      // or than a bound of all ranks.
+      fused::global<const double> known = {};
+      if (t > 0) known = nearest_.farthest(most - 1, shared.known());
+      find(held_, count, nearest_.next(std::min(most, held_.corpus->count())), known);
+      nearest_.merge(held_.first);
+      if (t > 0) continue;
+      shared.offer(request_.k, [&](std::int64_t place) { return nearest_.column(place + own); });
     }
+    nearest_.bring(own != 0 ? first : no_neighbour, best);
   }
 
-  int threads() const { return place_.description().threads; }
   fused::stage_clock clock() {
     return [this](fused::stage s, const std::function<void()>& work) { watch_.time(s, work); };
   }
@@ -184,73 +193,38 @@ class shard_by_products final : public shard_search {
     return *search_;
   }
 
-  // If queries may find themselves, asks for one neighbour more and leaves them out. `known`: for
-  // each query the distance beyond which no vector is wanted; empty if `best` has no neighbours
-  // yet. What it returns downloads the answers, if that is not done.
-  std::function<void()> search(const part& p, std::int64_t count, std::int64_t first,
-                               neighbour_lists& best, std::span<const double> known) {
-    const std::int64_t vectors = p.corpus->count();
-    const bool own = request_.exclude_self && first < p.first + vectors && p.first < first + count;
+  // Of the whole part. If queries may find themselves, asks for one neighbour more and leaves them
+  // out. What it returns downloads the answers, if that is not done.
+  std::function<void()> search_resident(std::int64_t count, std::int64_t first,
+                                        neighbour_lists& best) {
+    const std::int64_t vectors = held_.corpus->count();
+    const bool own = request_.exclude_self && first < end_ && first_ < first + count;
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
-    const std::int64_t size = count * k;
+    if (own || k < best.k()) {
+      nearest_.begin(count, k);
+      find(held_, count, nearest_.next(k), {});
+      nearest_.merge(held_.first);
+      nearest_.bring(own ? first : no_neighbour, best);
+      return {};
+    }
     found& to = found_[searched_ % 2];
-    make_room(to, size);
+    make_room(to, count * k);
     const fused::answers answers = answers_in(to, k);
-    const bool later = !known.empty();
-    const device_buffer bounds = later ? uploaded(known) : device_buffer{};
-    const fused::search_report done =
-        search_of(p, count, k)
-            .run(view<const float>(queries_[searched_ % 2]).data, count, -1, answers, clock(), {},
-                 later ? view<const double>(bounds) : simt::global<const double>{});
+    find(held_, count, answers, {});
+    // One thread alone copies beside the search, and may do so now.
+    return [this, answers, offset = held_.first, &best] {
+      bring_lists(place_, answers, 0, offset, best);
+    };
+  }
+  // `known`: for each query the distance beyond which no vector is wanted; no data: any is.
+  void find(const part& p, std::int64_t count, const fused::answers& to,
+            fused::global<const double> known) {
+    const fused::search_report done = search_of(p, count, to.k)
+                                          .run(view<const float>(queries_[searched_ % 2]).data,
+                                               count, -1, to, clock(), {}, known);
     report_.unproven += done.again;
     report_.survivors += done.survivors;
     report_.by_float64 += done.by_float64;
-    if (resident_ && !own && k == best.k()) {
-      // One thread alone copies beside the search, and may do so now. (Those of a tile, which are
-      // merged before the next is searched, are copied in order with the work.)
-      return [this, answers, offset = p.first, &best] {
-        bring_lists(place_, answers, 0, offset, best);
-      };
-    }
-    if (!later) best.clear();
-    indices_.resize(index(size));
-    distances_.resize(index(size));
-    exact_.resize(index(size));
-    place_.to_host(std::as_writable_bytes(std::span(indices_)), to.indices.data());
-    place_.to_host(std::as_writable_bytes(std::span(distances_)), to.distances.data());
-    place_.to_host(std::as_writable_bytes(std::span(exact_)), to.exact.data());
-    merge(count, k, p.first, own ? first : no_neighbour, best);
-    return {};
-  }
-  // No vector of a later tile is wanted that is farther than a query's k-th so far, or than a bound
-  // of all ranks.
-  void note_farthest(const neighbour_lists& best, std::span<const double> of_ranks) {
-    farthest_.resize(index(best.queries()));
-    for (std::int64_t q = 0; q < best.queries(); ++q) {
-      const double own = best.ranked()[index(q * best.k() + best.k() - 1)];
-      farthest_[index(q)] = of_ranks.empty() ? own : std::min(own, of_ranks[index(q)]);
-    }
-  }
-  device_buffer uploaded(std::span<const double> numbers) {
-    device_buffer memory = make<double>(place_, std::ssize(numbers));
-    place_.to_device(memory.data(), std::as_bytes(numbers));
-    return memory;
-  }
-  // Query q leaves out vector first_own + q, unless that is no_neighbour.
-  void merge(std::int64_t count, std::int64_t k, std::int64_t offset, std::int64_t first_own,
-             neighbour_lists& best) {
-    const int workers = threads();
-#pragma omp parallel for num_threads(workers) schedule(static)
-    for (std::int64_t q = 0; q < count; ++q) {
-      const std::size_t at = index(q * k);
-      std::size_t length = index(k);
-      while (length > 0 && indices_[at + length - 1] < 0) --length;
-      best.merge(q, {.distances = std::span<const float>(distances_).subspan(at, length),
-                     .indices = std::span<const std::int64_t>(indices_).subspan(at, length),
-                     .offset = offset,
-                     .excluded = first_own == no_neighbour ? no_neighbour : first_own + q,
-                     .ranked = std::span<const double>(exact_).subspan(at, length)});
-    }
   }
 
   const tiled_request& request_;
@@ -270,9 +244,7 @@ class shard_by_products final : public shard_search {
   part held_;                               // in the executor's memory now
   std::optional<fused::fused_search> search_;
   std::int64_t searched_k_ = 0;
-  std::vector<std::int64_t> indices_;
-  std::vector<float> distances_;
-  std::vector<double> exact_, farthest_;
+  running_lists nearest_;  // of one tile of queries
 };
 
 }  // namespace
@@ -286,12 +258,7 @@ void bring_lists(backend& place, const fused::answers& from, std::int64_t first,
   bring(to.indices(), from.indices);
   bring(to.distances(), from.distances);
   bring(to.ranked(), from.exact);
-  const std::span<std::int64_t> all = to.indices();
-  const int workers = runtime::moving_threads(place.description().threads);
-#pragma omp parallel for num_threads(workers) schedule(static)
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i] = all[i] < 0 ? no_neighbour : all[i] + offset;
-  }
+  to.number_from(offset, runtime::moving_threads(place.description().threads));
 }
 
 std::unique_ptr<shard_search> open_product_shard(const tiled_request& request,

@@ -113,7 +113,6 @@ class tiled_search {
     report_.query_fingerprint = (query_ ? *query_ : *base_).fingerprint();
     report_.queries = queries().count();
     report_.dimension = base_->dimension();
-    report_.query_tiles = (report_.queries - done + query_tile - 1) / query_tile;
     report_.queries_before = done;
     if (report_.by_pairs) {
       auto graph = open_graph_shard(request_, *base_, {ranks_.rank(), ranks_.size()},
@@ -129,19 +128,27 @@ class tiled_search {
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
     if (report_.by_pairs) report_.vectors = base_->count();
+    agree_on_streams();
+    report_.query_tiles = query_cut(range()).tiles();
+  }
+
+  // Whether any rank's part is searched by products, but does not stay in its executor's memory.
+  void agree_on_streams() {
+    const auto said = agree(ranks_, [&]() -> json {
+      return {{"proposal", request_.by_products() && !report_.shard.resident}};
+    });
+    std::array<bool, 1> any = {
+        std::ranges::any_of(said, [](const json& one) { return one.get<bool>(); })};
+    ranks_.broadcast(std::as_writable_bytes(std::span(any)));
+    streams_ = any[0];
   }
 
   void load_part() {
     const lap loading(report_.times.load);
-    const auto streams = agree(ranks_, [&]() -> json {
+    agree(ranks_, [&] {
       shard_->load();
-      return {{"proposal", request_.by_products() && !report_.shard.resident}};
+      return json::object();
     });
-    // Where all of a rank's tiles stay in memory they are one, and no bound comes before its end.
-    std::array<bool, 1> shares = {
-        std::ranges::any_of(streams, [](const json& said) { return said.get<bool>(); })};
-    ranks_.broadcast(std::as_writable_bytes(std::span(shares)));
-    shares_ = ranks_.size() > 1 && shares[0];
     if (graph_ != nullptr) {
       const std::int64_t others = base_->count() - (request_.exclude_self ? 1 : 0);
       complete_graph(*graph_, ranks_, base_->count(), std::min(request_.k, others));
@@ -334,15 +341,22 @@ class tiled_search {
                                    .shard = *shard_,
                                    .exchange = *exchange_,
                                    .store = store_ ? &*store_ : nullptr,
-                                   .shares = shares_,
+                                   // Where all of a rank's tiles stay in memory they are one, and
+                                   // no bound comes before its end.
+                                   .shares = ranks_.size() > 1 && streams_,
                                    .stopping = observer_.stopping,
                                    .finished = observer_.finished_tile};
-    const query_range range{.first = report_.queries_before,
-                            .end = report_.queries,
-                            .tile = report_.plan.query_tile,
-                            .k = request_.k};
-    tiles_.emplace(parts, range, report_.times);
+    tiles_.emplace(parts, range(), report_.times);
     return json::object();
+  }
+
+  query_range range() const {
+    const bool costs_no_reading = request_.by_products() && !streams_ && !report_.by_pairs;
+    return {.first = report_.queries_before,
+            .end = report_.queries,
+            .tile = report_.plan.query_tile,
+            .k = request_.k,
+            .short_ends = costs_no_reading && request_.query_tile == 0};
   }
 
   // No rank ends before the results are committed.
@@ -370,7 +384,7 @@ class tiled_search {
   shard_of_graph* graph_ = nullptr;    // the shard, if report_.by_pairs
   std::optional<result_store> store_;  // on rank 0
   std::optional<query_tiles> tiles_;
-  bool shares_ = false;  // bounds of neighbours, among ranks
+  bool streams_ = false;
   double waited_s_ = 0;  // for a corpus that stays in the executor's memory
 };
 

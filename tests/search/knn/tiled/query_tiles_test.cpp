@@ -3,6 +3,7 @@
 
 #include "search/knn/tiled/query_tiles.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <set>
@@ -27,9 +28,11 @@ class noting_shard final : public shard_search {
   shard_report report() const override { return {}; }
   bool quick() const override { return is_quick; }
   void bring(const vector_set&) override { copying.insert(std::this_thread::get_id()); }
-  std::function<void()> nearest(const vector_set& queries, std::int64_t first, neighbour_lists&,
-                                bound_sharing&) override {
+  std::function<void()> nearest(const vector_set& queries, std::int64_t first,
+                                neighbour_lists& best, bound_sharing&) override {
     searched.emplace_back(first, queries.count);
+    EXPECT_EQ(best.queries(), queries.count);
+    std::ranges::fill(best.indices(), first);  // sanitizers see whether there is room
     return [this] {
       copying.insert(std::this_thread::get_id());
       ++copied;
@@ -47,11 +50,11 @@ class lists_as_they_are final : public list_exchange {
   neighbour_lists merged(neighbour_lists mine) override { return mine; }
 };
 
-// Searches five queries in tiles of two.
-void search_five(noting_shard& shard, bool shares, const std::function<bool()>& stopping) {
+void search(noting_shard& shard, const query_range& range, bool shares,
+            const std::function<bool()>& stopping) {
   const runtime::input_files::folder at;
-  const std::vector<float> vectors(2 * 5, 1.0F);
-  write_npy(at / "q.npy", element_type::float32, std::array{std::int64_t{5}, std::int64_t{2}},
+  const std::vector<float> vectors(2 * index(range.end), 1.0F);
+  write_npy(at / "q.npy", element_type::float32, std::array{range.end, std::int64_t{2}},
             std::as_bytes(std::span(vectors)));
   const vector_files queries = vector_files::open({at / "q.npy"});
   const auto place = open_backend(executor_kind::fiber, 1);
@@ -67,8 +70,13 @@ void search_five(noting_shard& shard, bool shares, const std::function<bool()>& 
                .shares = shares,
                .stopping = stopping,
                .finished = [](std::int64_t) {}},
-              {.first = 0, .end = 5, .tile = 2, .k = 3}, times)
+              range, times)
       .run();
+}
+
+// Searches five queries in tiles of two.
+void search_five(noting_shard& shard, bool shares, const std::function<bool()>& stopping) {
+  search(shard, {.first = 0, .end = 5, .tile = 2, .k = 3}, shares, stopping);
 }
 
 // The parameter: other ranks have several tiles and wait for this one's bounds.
@@ -96,6 +104,16 @@ TEST_P(QueryTiles, AQuickSearchRunsWhileTheWordComes) {
     EXPECT_EQ(shard.searched.size(), quick && !GetParam() ? 2U : 1U);
     EXPECT_EQ(shard.copied, 1);
   }
+}
+
+TEST_P(QueryTiles, MayBeShortAtTheEnds) {
+  noting_shard shard;
+  search(shard, {.first = 0, .end = 8400, .tile = 2048, .k = 3, .short_ends = true}, GetParam(),
+         [] { return false; });
+  const std::vector<std::pair<std::int64_t, std::int64_t>> all = {
+      {0, 512}, {512, 2048}, {2560, 2048}, {4608, 2000}, {6608, 1024}, {7632, 512}, {8144, 256}};
+  EXPECT_EQ(shard.searched, all);
+  EXPECT_EQ(shard.copied, std::ssize(all));
 }
 
 INSTANTIATE_TEST_SUITE_P(SharesBounds, QueryTiles, testing::Bool());

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <utility>
+
+#include "runtime/copy_by_threads.hpp"
+#include "search/knn/fused/arrays.hpp"
+#include "search/knn/tiled/merge_tile.cuh"
+#include "search/knn/tiled/running_lists.hpp"
+
+namespace kselect::search {
+
+using fused::make;
+using fused::view;
+
+void running_lists::begin(std::int64_t queries, std::int64_t k) {
+  queries_ = queries;
+  k_ = k;
+  so_far().k = 0;
+}
+
+// The memory grows but is kept.
+void running_lists::reserve(buffer& memory) {
+  const std::int64_t size = queries_ * k_;
+  if (memory.exact.size() >= index(size) * sizeof(double)) return;
+  memory = {};
+  memory.indices = make<std::int64_t>(place_, size);
+  memory.distances = make<float>(place_, size);
+  memory.exact = make<double>(place_, size);
+}
+
+fused::answers running_lists::next(std::int64_t k) {
+  reserve(found());
+  found().k = k;
+  return answers_in(found());
+}
+
+void running_lists::merge(std::int64_t first) {
+  found().offset = first;
+  if (so_far().k == 0) {
+    now_ = (now_ + 1) % 3;
+    return;
+  }
+  reserve(merged());
+  merged().k = std::min(k_, so_far().k + found().k);
+  merged().offset = 0;
+  const std::int64_t neighbours = queries_ * (so_far().k + found().k);
+  fused::start<merge_tile_kernel>(
+      place_, fused::blocks_for(neighbours, merge_tile_kernel::max_threads),
+      {lists_in(so_far()), lists_in(found()), lists_in(merged()), queries_});
+  now_ = (now_ + 2) % 3;
+}
+
+fused::global<const double> running_lists::farthest(std::int64_t place,
+                                                    std::span<const double> bounds) {
+  if (column_.size() < index(queries_) * sizeof(double)) column_ = make<double>(place_, queries_);
+  list_column_kernel::args args;
+  if (place < so_far().k) args.exact = view<const double>(so_far().exact);
+  args.k = so_far().k;
+  args.place = place;
+  args.queries = queries_;
+  if (!bounds.empty()) {
+    if (bounds_.size() < bounds.size_bytes()) bounds_ = make<double>(place_, std::ssize(bounds));
+    place_.to_device(bounds_.data(), std::as_bytes(bounds));
+    args.bounds = view<const double>(bounds_);
+  }
+  args.column = view<double>(column_);
+  fused::start<list_column_kernel>(
+      place_, fused::blocks_for(queries_, list_column_kernel::max_threads), args);
+  return view<const double>(column_);
+}
+
+std::vector<double> running_lists::column(std::int64_t place) {
+  const fused::global<const double> there = farthest(place, {});
+  std::vector<double> here(index(queries_));
+  place_.to_host(std::as_writable_bytes(std::span(here)),
+                 reinterpret_cast<const std::byte*>(there.data));
+  return here;
+}
+
+void running_lists::download(std::span<std::int64_t> indices, std::span<float> distances,
+                             std::span<double> exact) {
+  place_.to_host(std::as_writable_bytes(indices), so_far().indices.data());
+  place_.to_host(std::as_writable_bytes(distances), so_far().distances.data());
+  place_.to_host(std::as_writable_bytes(exact), so_far().exact.data());
+}
+
+void running_lists::bring(std::int64_t first_own, neighbour_lists& to) {
+  if (first_own != no_neighbour || so_far().k != to.k()) return bring_some(first_own, to);
+  download(to.indices(), to.distances(), to.ranked());
+  to.number_from(so_far().offset, runtime::moving_threads(place_.description().threads));
+}
+
+// Lists that are shorter or longer than those in `to`.
+void running_lists::bring_some(std::int64_t first_own, neighbour_lists& to) {
+  const std::int64_t k = so_far().k;
+  std::vector<std::int64_t> indices(index(queries_ * k));
+  std::vector<float> distances(indices.size());
+  std::vector<double> exact(indices.size());
+  download(indices, distances, exact);
+  to.clear();
+  const int workers = place_.description().threads;
+#pragma omp parallel for num_threads(workers) schedule(static)
+  for (std::int64_t q = 0; q < queries_; ++q) {
+    const std::size_t at = index(q * k);
+    std::size_t length = index(k);
+    while (length > 0 && indices[at + length - 1] < 0) --length;
+    to.merge(q, {.distances = std::span<const float>(distances).subspan(at, length),
+                 .indices = std::span<const std::int64_t>(indices).subspan(at, length),
+                 .offset = so_far().offset,
+                 .excluded = first_own == no_neighbour ? no_neighbour : first_own + q,
+                 .ranked = std::span<const double>(exact).subspan(at, length)});
+  }
+}
+
+tile_lists running_lists::lists_in(const buffer& memory) const {
+  return {view<std::int64_t>(memory.indices), view<float>(memory.distances),
+          view<double>(memory.exact), memory.k, memory.offset};
+}
+
+fused::answers running_lists::answers_in(const buffer& memory) const {
+  return {.indices = view<std::int64_t>(memory.indices),
+          .distances = view<float>(memory.distances),
+          .exact = view<double>(memory.exact),
+          .k = memory.k,
+          .root = root_};
+}
+
+}  // namespace kselect::search
