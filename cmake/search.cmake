@@ -10,7 +10,7 @@ function(kselect_add_search target)
     if(NOT KSELECT_HAS_NCCL)
       list(FILTER cuda_sources EXCLUDE REGEX "/nccl_[^/]*$")
     endif()
-    list(FILTER cuda_sources INCLUDE REGEX "/cuda/")
+    list(FILTER cuda_sources INCLUDE REGEX "/search/knn/(tiled/)?cuda/[^/]*$")
     list(APPEND sources ${cuda_sources})
   endif()
   # Kernels on the seam: without nvcc they are compiled for fibers.

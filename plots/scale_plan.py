@@ -21,7 +21,7 @@ GPUS = (1, 2, 4, 8, 16, 64)
 _GIB = 2.0**30
 # Bytes of a neighbour: a distance and an index are written; the number that orders, too, is exchanged.
 _WRITTEN, _EXCHANGED = 12, 20
-# As the program cuts: queries of a tile where the corpus is resident, bytes of a tile of the corpus
+# As the program cuts: the most queries of a tile where the corpus is resident, bytes of a tile of the corpus
 # (search/knn/tiled/product_bounds.cpp), components of a slab (search/knn/fused/layout.hpp).
 _RESIDENT_TILE, _CORPUS_TILE_BYTES, _SLAB = 1 << 13, 1 << 28, 64
 

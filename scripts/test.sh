@@ -47,7 +47,7 @@ many_fibers=$(printf '*Battery.ExhaustiveSmallWorlds/*_t%s_on_fiber:' 256 512 10
 # ties, smaller worlds), and the rest walk over billions of elements or cells, or open no memory.
 much_data=fused_half.finds_the_graph:fused_half.finds_the_graph_of_directions:fused_half.finds_the_graph_of_long_*
 much_data+=:fused_half.shares_of_the_pairs_*:fused_search.takes_the_corpus_as_its_queries:Of/ProductMemory.IsAsPromised/0
-much_data+=:Of/ProductMemory.IsAsPromised/1
+much_data+=:Of/ProductMemory.IsAsPromised/1:ProductMemory.HoldsOneListOfAGraph
 much_data+=:ProductShard.LeavesQueriesOutOfTheirOwnGraph:*certificate_world.accepts_exactly_*/five_long_*
 much_data+=:certificate.counts_in_rows_longer_*:count_left.counts_a_milliard_*:TestDevice.FibersRunNoInstance*
 much_data+=:Of/HostSearch.IsThatOfABruteForceAsAGraph/*

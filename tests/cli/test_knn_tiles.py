@@ -72,6 +72,22 @@ def test_filtered_products(kselect, binary, here, metric, product):
         assert "2 tiles of 256 queries" in done.stderr
 
 
+def test_tiles_are_short_at_the_ends(kselect, tmp_path):
+    """Where the corpus stays in memory, the first tile of queries and the last three; not if a length is given."""
+    few = np.random.default_rng(3)
+    np.save(tmp_path / "base.npy", few.integers(0, 9, (16, 2)).astype(np.float32))
+    np.save(tmp_path / "query.npy", few.integers(0, 9, (14000, 2)).astype(np.float32))
+    asked = ["knn", "--base", "base.npy", "--query", "query.npy", "--k", 2]
+    kselect(*asked, "--executor", "cpu", *outputs("whole"))
+    by_products = [*asked, "--executor", "fiber", "--product", "float16", *LIMIT, "--memory", 3]
+    lengths = {}
+    for name, more in (("chosen", []), ("given", ["--query-tile", 2816])):
+        done = kselect(*by_products, *outputs(name), *more)
+        assert same(tmp_path, name, "whole")
+        lengths[name] = re.search(r": (\d+ tiles of \d+) queries", done.stderr)[1]
+    assert lengths == {"chosen": "9 tiles of 2816", "given": "5 tiles of 2816"}
+
+
 @pytest.mark.slow
 def test_a_corpus_ten_times_the_memory_limit(binary, tmp_path, popen):
     if sanitized(binary):

@@ -32,7 +32,7 @@ class bound_sharing {
   // Once a tile of queries, and on every rank: the lists so far, with the numbers that order them.
   void offer(const neighbour_lists& best);
   // The same of lists that are elsewhere. `column`: [queries], how far the neighbour at a place of
-  // each list is; place 0 is the nearest.
+  // each list is at most; place 0 is the nearest.
   void offer(std::int64_t k, const std::function<std::vector<double>(std::int64_t)>& column);
   bool offers() const { return shares_ && !offered_; }
   // [queries]: the bounds, if all ranks have offered; empty so far. Throws what the errand threw.

@@ -24,8 +24,8 @@ class list_exchange {
   list_exchange& operator=(const list_exchange&) = delete;
   virtual ~list_exchange() = default;
 
-  // Allocates what tiles of at most so many queries need. Without it, or for longer ones, merged()
-  // allocates.
+  // Allocates host memory for tiles of at most so many queries. Without it, or for longer tiles,
+  // merged() allocates.
   virtual void reserve(std::int64_t /*queries*/, std::int64_t /*k*/) {}
 
   // Collective. `mine`: the rank's lists of all queries. Returns the lists of the whole corpus on

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t float_bytes = 4;
 constexpr std::int64_t neighbour_bytes = 4 + 8 + 8;  // distance, the number that ranks it, index
-constexpr std::int64_t bytes_of_bounds = 56;         // of a query, among ranks (bound_sharing.hpp)
+constexpr std::int64_t bytes_of_bounds = 64;         // of a query, among ranks (bound_sharing.hpp)
 constexpr std::int64_t mebibyte = 1 << 20;
 // A block of queries is searched at once: enough that packing the corpus for it costs little.
 constexpr std::int64_t block_bytes = 32 * mebibyte;
@@ -66,9 +66,10 @@ std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int
       corpus_tile * (2 * s.dimension * float_bytes + 32) + s.threads * seeds;
   // Queries that are searched, and the next. Lists of a tile that is searched, of one that is
   // exchanged and of one that is written; with ranks also those received and merged.
-  const std::int64_t lists = (s.ranks > 1 ? 5 : 3) + (s.delivers ? 1 : 0);
+  // What a GPU delivers of queries that may find themselves has a neighbour more.
+  const std::int64_t neighbours = s.k * (s.ranks > 1 ? 5 : 3) + (s.delivers ? s.k + 1 : 0);
   const std::int64_t queries =
-      query_tile * (2 * s.dimension * float_bytes + s.k * neighbour_bytes * lists +
+      query_tile * (2 * s.dimension * float_bytes + neighbours * neighbour_bytes +
                     (s.ranks > 1 ? bytes_of_bounds : 0));
   // Products and their factors, stacks, pieces of a file.
   const std::int64_t fixed =

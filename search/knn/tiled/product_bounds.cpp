@@ -29,6 +29,7 @@ constexpr std::int64_t most_tile_bytes = 256 << 20;
 // last one's lists.
 constexpr std::int64_t most_queries_resident = 1 << 13;
 constexpr std::int64_t component_bytes = 4;
+constexpr int most_turns = 4;  // in which tiles and the memory of their search are fitted
 
 // Of a prepared vector: itself, its slabs, square, error, start, mean and scale.
 std::int64_t prepared_bytes(std::int64_t dimension) {
@@ -72,9 +73,19 @@ product_tile_bounds bounds_within(const tiled_request& r, std::int64_t bytes, st
                                   std::int64_t queries, std::int64_t dimension,
                                   const device& place) {
   const std::int64_t most = std::max<std::int64_t>(1, bytes / 2 / prepared_bytes(dimension));
-  const std::int64_t least =
-      fused::least_search_bytes(shape_of(r, std::min(vectors, most), queries, dimension), place);
-  return bound_product_tiles(bytes, vectors, queries, dimension, r.k, least);
+  const auto least = [&](std::int64_t n, std::int64_t q) {
+    return fused::least_search_bytes(shape_of(r, n, q, dimension), place);
+  };
+  std::int64_t search = least(std::min(vectors, most), queries);
+  // Other tiles need other memory, not always less of it.
+  for (int turn = 0;; ++turn) {
+    const product_tile_bounds tiles =
+        bound_product_tiles(bytes, vectors, queries, dimension, r.k, search);
+    const std::int64_t n = tiles.resident ? vectors : std::min(vectors, tiles.corpus_tile);
+    const std::int64_t needed = least(n, std::min(queries, tiles.queries));
+    if (needed <= tiles.search_bytes || turn == most_turns) return tiles;
+    search = needed;
+  }
 }
 
 // Of a vector of a graph by pairs: its answer, what half_memory has of it, and the scores that

@@ -22,14 +22,25 @@ std::int64_t share_of(std::int64_t tile, std::int64_t share) {
 query_cut::query_cut(const query_range& range) : starts_{range.first} {
   const bool is_short = range.short_ends && share_of(range.tile, last_shares.back()) > 0 &&
                         range.end - range.first >= fewest_tiles * range.tile;
-  std::int64_t end = range.end;
-  if (is_short) {
-    append(share_of(range.tile, first_share));
-    for (const std::int64_t share : last_shares) end -= share_of(range.tile, share);
+  if (!is_short) {
+    while (starts_.back() < range.end) append(std::min(range.tile, range.end - starts_.back()));
+    return;
   }
-  while (starts_.back() < end) append(std::min(range.tile, end - starts_.back()));
-  if (!is_short) return;
+  std::int64_t end = range.end;
+  for (const std::int64_t share : last_shares) end -= share_of(range.tile, share);
+  append(share_of(range.tile, first_share));
+  append_even(end, range.tile);
   for (const std::int64_t share : last_shares) append(share_of(range.tile, share));
+}
+
+// Tiles of whole units, as equal as these allow: a short one would not hide the lists of the tile
+// before it.
+void query_cut::append_even(std::int64_t end, std::int64_t tile) {
+  const std::int64_t begin = starts_.back(), units = (end - begin + query_unit - 1) / query_unit;
+  const std::int64_t a_tile = tile / query_unit, parts = (units + a_tile - 1) / a_tile;
+  for (std::int64_t part = 1; part <= parts; ++part) {
+    append(std::min(end, begin + units * part / parts * query_unit) - starts_.back());
+  }
 }
 
 void query_cut::append(std::int64_t queries) {

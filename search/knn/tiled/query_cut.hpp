@@ -2,9 +2,9 @@
 // How the queries are cut into tiles that are searched one after the other.
 //
 // What happens before the first search and after the last is beside no search: the first tile's
-// queries come, and the last one's lists go. Where another tile costs no reading, these are
-// short: the first tile has a quarter of the length, and the last three a half, a quarter and an
-// eighth. Each is searched while the lists of the one before it, twice as long, go.
+// queries come, and the last one's lists go. Where another tile costs no reading, these are short:
+// the first tile has a quarter of the longest length, and the last three a half, a quarter and an
+// eighth. Each of the last is searched while the lists of the one before it go.
 
 #include <cstdint>
 #include <vector>
@@ -31,6 +31,7 @@ class query_cut {
 
  private:
   void append(std::int64_t queries);
+  void append_even(std::int64_t end, std::int64_t tile);
 
   std::vector<std::int64_t> starts_;
   std::int64_t longest_ = 0;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/copy_by_threads.hpp"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/tiled/merge_tile.cuh"
 #include "search/knn/tiled/running_lists.hpp"
@@ -14,6 +13,7 @@ using fused::view;
 void running_lists::begin(std::int64_t queries, std::int64_t k) {
   queries_ = queries;
   k_ = k;
+  now_ = 0;  // so that lists of one tile of the corpus always take the same memory
   so_far().k = 0;
 }
 
@@ -74,41 +74,6 @@ std::vector<double> running_lists::column(std::int64_t place) {
   place_.to_host(std::as_writable_bytes(std::span(here)),
                  reinterpret_cast<const std::byte*>(there.data));
   return here;
-}
-
-void running_lists::download(std::span<std::int64_t> indices, std::span<float> distances,
-                             std::span<double> exact) {
-  place_.to_host(std::as_writable_bytes(indices), so_far().indices.data());
-  place_.to_host(std::as_writable_bytes(distances), so_far().distances.data());
-  place_.to_host(std::as_writable_bytes(exact), so_far().exact.data());
-}
-
-void running_lists::bring(std::int64_t first_own, neighbour_lists& to) {
-  if (first_own != no_neighbour || so_far().k != to.k()) return bring_some(first_own, to);
-  download(to.indices(), to.distances(), to.ranked());
-  to.number_from(so_far().offset, runtime::moving_threads(place_.description().threads));
-}
-
-// Lists that are shorter or longer than those in `to`.
-void running_lists::bring_some(std::int64_t first_own, neighbour_lists& to) {
-  const std::int64_t k = so_far().k;
-  std::vector<std::int64_t> indices(index(queries_ * k));
-  std::vector<float> distances(indices.size());
-  std::vector<double> exact(indices.size());
-  download(indices, distances, exact);
-  to.clear();
-  const int workers = place_.description().threads;
-#pragma omp parallel for num_threads(workers) schedule(static)
-  for (std::int64_t q = 0; q < queries_; ++q) {
-    const std::size_t at = index(q * k);
-    std::size_t length = index(k);
-    while (length > 0 && indices[at + length - 1] < 0) --length;
-    to.merge(q, {.distances = std::span<const float>(distances).subspan(at, length),
-                 .indices = std::span<const std::int64_t>(indices).subspan(at, length),
-                 .offset = so_far().offset,
-                 .excluded = first_own == no_neighbour ? no_neighbour : first_own + q,
-                 .ranked = std::span<const double>(exact).subspan(at, length)});
-  }
 }
 
 tile_lists running_lists::lists_in(const buffer& memory) const {

@@ -1,7 +1,7 @@
 #pragma once
 // The nearest neighbours so far of one tile of queries, in the executor's memory, while one tile of
-// the corpus after another is searched. Only the last lists come to the host: 20 bytes a neighbour
-// of each tile of the corpus would take longer than the tile's products.
+// the corpus after another is searched. The host gets the last lists, and columns of those so far.
+// All lists of each tile, 20 bytes a neighbour, would take longer than the tile's products.
 //
 // The order is that of neighbour_lists, and so are the lists in the end.
 
@@ -67,6 +67,9 @@ class running_lists {
   buffer& merged() { return buffers_[(now_ + 2) % 3]; }
   std::size_t now_ = 0;
   device_buffer column_, bounds_;
+  std::vector<std::int64_t> indices_;
+  std::vector<float> distances_;
+  std::vector<double> exact_;
 };
 
 }  // namespace kselect::search

@@ -58,8 +58,8 @@ class shard_by_products final : public shard_search {
 
   bool quick() const override { return resident_; }
 
-  // What the first search would allocate is allocated here, unless it takes another k: a search
-  // that is resumed may begin with queries of another part.
+  // What the first search would allocate is allocated here, unless a search that is resumed begins
+  // with queries of another part.
   void load() override {
     place_.get_ready_beside();
     if (!resident_) return stream_.pin(place_);
@@ -68,11 +68,12 @@ class shard_by_products final : public shard_search {
     const bool own = request_.exclude_self && first_ == 0;  // of the first tile of queries
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
     search_of(held_, queries_most_, k);
-    for (found& memory : found_) make_room(memory, queries_most_ * k);
+    nearest_.begin(queries_most_, k);
+    const fused::answers to = own ? nearest_.next(k) : answers_of(0, queries_most_, k);
+    if (!own) answers_of(1, queries_most_, k);
     if (place_.shares_host_memory()) return;  // fibers have no code to load
     const std::int64_t few = std::min({vectors, queries_most_, rehearsed});
-    search_of(held_, few, k)
-        .rehearse(view<const float>(held_.vectors).data, few, answers_in(found_[0], k));
+    search_of(held_, few, k).rehearse(view<const float>(held_.vectors).data, few, to);
   }
 
   void bring(const vector_set& queries) override {
@@ -118,6 +119,7 @@ class shard_by_products final : public shard_search {
       find(held_, count, nearest_.next(std::min(most, held_.corpus->count())), known);
       nearest_.merge(held_.first);
       if (t > 0) continue;
+      // A query that is among its neighbours makes all behind it one place farther.
       shared.offer(request_.k, [&](std::int64_t place) { return nearest_.column(place + own); });
     }
     nearest_.bring(own != 0 ? first : no_neighbour, best);
@@ -168,19 +170,20 @@ class shard_by_products final : public shard_search {
   struct found {
     device_buffer indices, distances, exact;
   };
-  fused::answers answers_in(const found& memory, std::int64_t k) const {
+  // Of every other tile of queries. The memory grows but is kept.
+  fused::answers answers_of(std::size_t tile, std::int64_t queries, std::int64_t k) {
+    found& memory = found_[tile % 2];
+    const std::int64_t size = queries * k;
+    if (memory.distances.size() < index(size) * sizeof(float)) {
+      memory = {};
+      memory = {make<std::int64_t>(place_, size), make<float>(place_, size),
+                make<double>(place_, size)};
+    }
     return {.indices = view<std::int64_t>(memory.indices),
             .distances = view<float>(memory.distances),
             .exact = view<double>(memory.exact),
             .k = k,
             .root = request_.metric == metric::euclidean};
-  }
-  // For so many numbers. The memory grows but is kept.
-  void make_room(found& memory, std::int64_t size) {
-    if (memory.distances.size() >= index(size) * sizeof(float)) return;
-    memory = {};
-    memory = {make<std::int64_t>(place_, size), make<float>(place_, size),
-              make<double>(place_, size)};
   }
   // A search serves all tiles of queries, and all of the corpus that have one length.
   fused::fused_search& search_of(const part& p, std::int64_t queries, std::int64_t k) {
@@ -207,9 +210,7 @@ class shard_by_products final : public shard_search {
       nearest_.bring(own ? first : no_neighbour, best);
       return {};
     }
-    found& to = found_[searched_ % 2];
-    make_room(to, count * k);
-    const fused::answers answers = answers_in(to, k);
+    const fused::answers answers = answers_of(searched_, count, k);
     find(held_, count, answers, {});
     // One thread alone copies beside the search, and may do so now.
     return [this, answers, offset = held_.first, &best] {

@@ -34,9 +34,8 @@ namespace {
 using json = nlohmann::ordered_json;
 
 std::int64_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
   std::int64_t size = 0, resident = 0;
-  statm >> size >> resident;
+  std::ifstream("/proc/self/statm") >> size >> resident;
   return resident * sysconf(_SC_PAGESIZE);
 }
 
@@ -128,19 +127,24 @@ class tiled_search {
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
     if (report_.by_pairs) report_.vectors = base_->count();
-    agree_on_streams();
+    agree_on_tiles();
     report_.query_tiles = query_cut(range()).tiles();
   }
 
-  // Whether any rank's part is searched by products, but does not stay in its executor's memory.
-  void agree_on_streams() {
+  // What the tiles of queries depend on, beside their length: whether any rank's part is searched
+  // by products but does not stay in its executor's memory, and whether any rank was told a length.
+  void agree_on_tiles() {
     const auto said = agree(ranks_, [&]() -> json {
-      return {{"proposal", request_.by_products() && !report_.shard.resident}};
+      const bool streams = request_.by_products() && !report_.shard.resident;
+      return {{"proposal", {streams, request_.query_tile != 0}}};
     });
-    std::array<bool, 1> any = {
-        std::ranges::any_of(said, [](const json& one) { return one.get<bool>(); })};
-    ranks_.broadcast(std::as_writable_bytes(std::span(any)));
-    streams_ = any[0];
+    const auto any = [&](std::size_t i) {
+      return std::ranges::any_of(said, [i](const json& one) { return one[i].get<bool>(); });
+    };
+    std::array<bool, 2> agreed = {any(0), any(1)};
+    ranks_.broadcast(std::as_writable_bytes(std::span(agreed)));
+    streams_ = agreed[0];
+    short_ends_ = request_.by_products() && !report_.by_pairs && !streams_ && !agreed[1];
   }
 
   void load_part() {
@@ -341,8 +345,7 @@ class tiled_search {
                                    .shard = *shard_,
                                    .exchange = *exchange_,
                                    .store = store_ ? &*store_ : nullptr,
-                                   // Where all of a rank's tiles stay in memory they are one, and
-                                   // no bound comes before its end.
+                                   // A resident part is one tile: no bound comes before its end.
                                    .shares = ranks_.size() > 1 && streams_,
                                    .stopping = observer_.stopping,
                                    .finished = observer_.finished_tile};
@@ -351,12 +354,11 @@ class tiled_search {
   }
 
   query_range range() const {
-    const bool costs_no_reading = request_.by_products() && !streams_ && !report_.by_pairs;
     return {.first = report_.queries_before,
             .end = report_.queries,
             .tile = report_.plan.query_tile,
             .k = request_.k,
-            .short_ends = costs_no_reading && request_.query_tile == 0};
+            .short_ends = short_ends_};
   }
 
   // No rank ends before the results are committed.
@@ -384,7 +386,7 @@ class tiled_search {
   shard_of_graph* graph_ = nullptr;    // the shard, if report_.by_pairs
   std::optional<result_store> store_;  // on rank 0
   std::optional<query_tiles> tiles_;
-  bool streams_ = false;
+  bool streams_ = false, short_ends_ = false;
   double waited_s_ = 0;  // for a corpus that stays in the executor's memory
 };
 

@@ -89,6 +89,20 @@ INSTANTIATE_TEST_SUITE_P(Of, ProductMemory,
                          testing::Values(memory_case{8, false, false}, memory_case{8, true, false},
                                          memory_case{7, true, true}, memory_case{64, true, false}));
 
+// All tiles of queries of a resident graph take the same lists. (The distances in float64 have as
+// many numbers, once.)
+TEST(ProductMemory, HoldsOneListOfAGraph) {
+  const folder at;
+  vectors_in(at, "base.npy", 600, 4, 1, false);
+  const auto one = alone();
+  tiled_request request = request_in(at, {0, false, true}, "bounded");
+  request.cuda.memory_bytes = std::int64_t{1} << 34;
+  request.k = 37;
+  counting_fibers place(1);
+  knn_in_tiles(request, place, *one);
+  EXPECT_EQ(place.most_of(256 * 38 * sizeof(double)), 3);
+}
+
 TEST(ProductMemoryPlan, HasShorterBatchesInLessMemory) {
   device gpu;
   gpu.kind = executor_kind::cuda;

@@ -47,6 +47,9 @@ struct tiled_question {
   std::int64_t memory_bytes = std::int64_t{1} << 34;  // of the executor
   knn_product product = knn_product::float16;
   bool by_pairs = false;  // of a graph
+  // The queries are the first base vectors, and leave themselves out. (Of a whole graph so large
+  // that products filter, fibers would take minutes.)
+  bool some_of_base = false;
 };
 
 struct rows_found {
@@ -60,16 +63,20 @@ rows_found rows_in_memory(const tiled_question& q, const vector_set& base,
                           const vector_set& query) {
   rows_found found;
   const auto place = open_backend(executor_kind::cpu, 2);
+  const std::int64_t k = q.k + (q.some_of_base ? 1 : 0);
   knn({.base = base,
        .query = q.self ? nullptr : &query,
        .exclude_self = q.self,
        .metric = q.m,
-       .k = q.k,
+       .k = k,
        .entry = *find_algorithm("auto")->algorithm},
       *place, [&](const knn_block& block) {
-        found.indices.insert(found.indices.end(), block.indices.begin(), block.indices.end());
-        found.distances.insert(found.distances.end(), block.distances.begin(),
-                               block.distances.end());
+        for (std::int64_t i = 0; i < block.count * k; ++i) {
+          if (std::ssize(found.indices) % q.k == 0 && i % k == q.k) continue;  // one too many
+          if (q.some_of_base && block.indices[index(i)] == block.first + i / k) continue;
+          found.indices.push_back(block.indices[index(i)]);
+          found.distances.push_back(block.distances[index(i)]);
+        }
       });
   return found;
 }
@@ -78,7 +85,7 @@ tiled_request request_of(const tiled_question& q, const folder& at, const vector
                          const vector_set& query) {
   tiled_request request{.base = {saved(at, "base.npy", base)},
                         .query = {},
-                        .exclude_self = q.self,
+                        .exclude_self = q.self || q.some_of_base,
                         .metric = q.m,
                         .k = q.k,
                         .entry = *find_algorithm("auto"),
@@ -96,7 +103,8 @@ tiled_request request_of(const tiled_question& q, const folder& at, const vector
 // Returns the report of the first rank, and sets that of the last.
 tiled_report expect_same(const tiled_question& q, int ranks, tiled_report* of_last = nullptr) {
   const vector_set base = of(q.n, q.dimension, 1, q.bytes);
-  const vector_set query = of(q.queries, q.dimension, 2, q.bytes);
+  vector_set query = of(q.queries, q.dimension, 2, q.bytes);
+  if (q.some_of_base) std::copy_n(base.data.begin(), query.data.size(), query.data.begin());
   const folder at;
   const tiled_request request = request_of(q, at, base, query);
   tiled_report report;
@@ -123,7 +131,7 @@ tiled_report expect_same(const tiled_question& q, int ranks, tiled_report* of_la
 tiled_question in_tiles(tiled_question q, std::int64_t tile, int ranks = 1) {
   const tiled_request request{.base = {},
                               .query = {},
-                              .exclude_self = q.self,
+                              .exclude_self = q.self || q.some_of_base,
                               .metric = q.m,
                               .k = q.k,
                               .entry = *find_algorithm("auto"),
@@ -147,7 +155,8 @@ tiled_question in_tiles(tiled_question q, std::int64_t tile, int ranks = 1) {
 }
 
 TEST(ProductShard, HasTheRowsOfASearchInMemory) {
-  for (const metric m : {metric::sqeuclidean, metric::cosine, metric::inner_product}) {
+  for (const metric m :
+       {metric::sqeuclidean, metric::euclidean, metric::cosine, metric::inner_product}) {
     SCOPED_TRACE(to_string(m));
     const tiled_report report = expect_same(in_tiles({9000, 30, 16, 10, m}, 4608), 1);
     EXPECT_EQ(report.corpus_tiles, 2);
@@ -261,6 +270,18 @@ TEST(ProductShard, LeavesQueriesOutOfTheirOwnGraph) {
   EXPECT_FALSE(report_of_last.shard.resident) << "it has a tile of 512 vectors, and one of 6";
 }
 
+// Ranks tell each other bounds, and later tiles take thresholds from earlier ones. Of inner
+// products a query may be none of its own neighbours.
+TEST(ProductShard, LeavesQueriesOutOfFilteredTiles) {
+  for (const metric m : {metric::sqeuclidean, metric::inner_product}) {
+    SCOPED_TRACE(to_string(m));
+    tiled_question q{18'432, 40, 16, 10, m};
+    q.some_of_base = true;
+    const tiled_report report = expect_same(in_tiles(q, 4608, 2), 2);
+    EXPECT_EQ(report.corpus_tiles, 2);
+  }
+}
+
 TEST(ProductShard, NamesAVectorThatIsNotFinite) {
   vector_set base = of(700, 4, 1, false), query = of(3, 4, 2, false);
   base.data[600 * 4 + 1] = std::numeric_limits<float>::quiet_NaN();
@@ -293,93 +314,6 @@ TEST(ProductShard, LaterTilesHaveFewerSurvivors) {
   const tiled_report report = expect_same(in_tiles({9000, 30, 16, 10}, 4608), 1);
   const tiled_report first = expect_same({4608, 30, 16, 10}, 1);
   EXPECT_LT(report.shard.survivors - first.shard.survivors, first.shard.survivors / 2);
-}
-
-// On a GPU `auto` takes products in float16 unless something speaks against it, which is said.
-class ProductChoice : public testing::Test {
- protected:
-  ProductChoice() {
-    gpu_.kind = executor_kind::cuda;
-    gpu_.compute_capability = 90;
-    gpu_.multiprocessors = 132;
-  }
-  static tiled_request request(const char* entry = "auto") {
-    return {.base = {},
-            .query = {},
-            .k = 100,
-            .entry = *find_algorithm(entry),
-            .indices = {},
-            .distances = {}};
-  }
-  std::string why_not(const tiled_request& r, std::int64_t dimension = 128, int gib = 64) const {
-    return why_not_products(r, 10'000'000, 100'000, dimension, gpu_, std::int64_t{gib} << 30);
-  }
-  device gpu_;
-};
-
-TEST_F(ProductChoice, IsFloat16WhereItCan) {
-  tiled_request r = request();
-  EXPECT_TRUE(asks_for_products(r, gpu_));
-  EXPECT_EQ(why_not(r), "");
-  EXPECT_EQ(why_not(r, 128, 8), "") << "in tiles";
-  EXPECT_EQ(why_not(r, 128, 1), "") << "in small tiles and short batches of queries";
-  EXPECT_EQ(why_not(r, 5000), "vectors have more than 4096 components");
-  r.exchange = exchange_kind::nccl;
-  EXPECT_NE(why_not(r).find("--exchange nccl"), std::string::npos);
-  tiled_request many = request();
-  many.k = 100'000;
-  EXPECT_EQ(why_not(many), "k is large for the products' filter");
-  many.metric = metric::inner_product;
-  EXPECT_EQ(why_not(many), "") << "no other way has inner products";
-}
-
-// Files of bytes, by their type. wgmma multiplies short vectors in float16 faster.
-TEST_F(ProductChoice, IsInt8OfFilesOfBytesWhereThatIsFaster) {
-  const folder at;
-  const auto files = [&](const char* name, element_type type, std::int64_t dimension) {
-    const std::vector<std::byte> zeros(static_cast<std::size_t>(4 * dimension * size_of(type)));
-    write_npy(at / name, type, std::array{std::int64_t{4}, dimension}, zeros);
-    return vector_files::open({at / name});
-  };
-  const vector_files bytes = files("b.npy", element_type::uint8, 784);
-  const vector_files floats = files("f.npy", element_type::float32, 784);
-  const vector_files with_sign = files("s.npy", element_type::int8, 784);
-  tiled_request r = request();
-  EXPECT_EQ(product_of_files(r, bytes, bytes, gpu_), knn_product::int8);
-  EXPECT_EQ(product_of_files(r, with_sign, with_sign, gpu_), knn_product::int8);
-  EXPECT_EQ(product_of_files(r, bytes, with_sign, gpu_), knn_product::float16);
-  EXPECT_EQ(product_of_files(r, bytes, floats, gpu_), knn_product::float16);
-  r.metric = metric::cosine;
-  EXPECT_EQ(product_of_files(r, bytes, bytes, gpu_), knn_product::float16);
-  r.metric = metric::euclidean;
-  const vector_files few = files("d.npy", element_type::uint8, 64);
-  EXPECT_EQ(product_of_files(r, few, few, gpu_), knn_product::float16) << "as many slabs";
-}
-
-TEST_F(ProductChoice, IsLeftToWhoAsksForAnotherWay) {
-  EXPECT_FALSE(asks_for_products(request(), device{})) << "the host";
-  for (const auto& ask : {+[](tiled_request& r) { r.product = knn_product::float32; },
-                          +[](tiled_request& r) { r.cuda.tf32 = true; },
-                          +[](tiled_request& r) { r.cuda.sum_by_warp = true; }}) {
-    tiled_request r = request();
-    ask(r);
-    EXPECT_FALSE(asks_for_products(r, gpu_));
-  }
-  EXPECT_FALSE(asks_for_products(request("bms-block"), gpu_));
-}
-
-TEST(ProductTileBounds, AreOfWholeUnitsWithinTheMemory) {
-  constexpr std::int64_t gib = std::int64_t{1} << 30;
-  const product_tile_bounds all = bound_product_tiles(64 * gib, 10'000'000, 100'000, 128, 100);
-  EXPECT_TRUE(all.resident);
-  EXPECT_EQ(all.corpus_tile % corpus_unit, 0);
-  EXPECT_LE(all.corpus_tile * 512, 256 << 20);
-  const product_tile_bounds some = bound_product_tiles(8 * gib, 10'000'000, 100'000, 128, 100);
-  EXPECT_FALSE(some.resident);
-  EXPECT_LE(some.corpus_tile * (512 + 256 + 36), 4 * gib);
-  EXPECT_LE(some.queries * (2 * 512 + 52 + 3 * 101 * 20), 2 * gib);
-  EXPECT_EQ(some.search_bytes, 2 * gib);
-  EXPECT_THROW(bound_product_tiles(1 << 16, 10'000'000, 100'000, 128, 100), error);
 }
 
 }  // namespace

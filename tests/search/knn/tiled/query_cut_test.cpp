@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "search/knn/tiled/plan.hpp"
+
 namespace kselect::search {
 namespace {
 
@@ -29,14 +31,19 @@ TEST(QueryCut, HasWholeTilesAndARest) {
   EXPECT_EQ(lengths_of({.first = 7, .end = 7, .tile = 4, .k = 3}), lengths{});
 }
 
+// Between them the tiles are even: a short one would not hide the lists of the one before it.
 TEST(QueryCut, HasShortEnds) {
-  const std::vector<std::int64_t> lengths =
-      lengths_of({.first = 100, .end = 100'100, .tile = 8192, .k = 3, .short_ends = true});
-  ASSERT_GT(lengths.size(), 5U);
-  EXPECT_EQ(lengths.front(), 2048);
-  EXPECT_EQ(std::vector(lengths.end() - 3, lengths.end()),
-            (std::vector<std::int64_t>{4096, 2048, 1024}));
-  for (auto tile = lengths.begin() + 1; tile != lengths.end() - 4; ++tile) EXPECT_EQ(*tile, 8192);
+  for (const std::int64_t queries : {32'768, 91'001, 100'000, 200'000, 239'000}) {
+    const std::vector<std::int64_t> lengths =
+        lengths_of({.first = 100, .end = 100 + queries, .tile = 8192, .k = 3, .short_ends = true});
+    ASSERT_GT(lengths.size(), 5U);
+    EXPECT_EQ(lengths.front(), 2048);
+    EXPECT_EQ(std::vector(lengths.end() - 3, lengths.end()),
+              (std::vector<std::int64_t>{4096, 2048, 1024}));
+    const auto [least, most] = std::minmax_element(lengths.begin() + 1, lengths.end() - 3);
+    EXPECT_LE(*most, 8192);
+    EXPECT_LE(*most - *least, 2 * query_unit);
+  }
 }
 
 // Where they would be most of the search, or have no whole unit of queries.
