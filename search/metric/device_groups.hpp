@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "search/metric/device_memory.hpp"
+#include "search/metric/index_bytes.hpp"
 #include "search/metric/kernels/group_approach.cuh"
 #include "search/metric/kernels/group_search.cuh"
 
@@ -94,9 +95,8 @@ class group_search {
 
   // Distances to centres that the approach keeps for the search: all, or none if they are many.
   std::int64_t kept() const {
-    constexpr std::int64_t most = 1 << 26;  // 256 MiB
     const std::int64_t all = count_ * near_.clusters;
-    return all <= most ? all : 0;
+    return all <= most_distances_kept ? all : 0;
   }
 
   job job_of(const uploaded<M>& queries, simt::global<const std::uint32_t> order,

@@ -22,4 +22,9 @@ struct index_extent {
 // Bytes of an executor's memory (device_index.hpp).
 std::int64_t index_bytes(const index_extent& of);
 
+// A search by groups keeps the distances of its queries to all centres, up to so many.
+inline constexpr std::int64_t most_distances_kept = 1 << 26;  // 256 MiB
+// Bytes that it takes beside the queries and the answers (device_groups.hpp).
+std::int64_t group_bytes(std::int64_t queries, std::int64_t centres);
+
 }  // namespace kselect::search::metric_space

@@ -64,6 +64,21 @@ std::string why_not(const cell& c) {
   return {};
 }
 
+namespace {
+
+// Of a cell's search beside its queries and answers, if groups of queries search.
+std::int64_t scratch_bytes(const cell& c, const index_extent& of) {
+  const search_options how = options_of(c);
+  const bool by_groups =
+      of.kind == index_kind::list_of_clusters
+          ? how.walk == walk_rule::groups
+          : of.kind == index_kind::sss && of.distribution == distribution_rule::groups;
+  if (!by_groups) return 0;
+  return group_bytes(how.batch == 0 ? c.problem.q : std::min(how.batch, c.problem.q), of.parts);
+}
+
+}  // namespace
+
 std::size_t bytes_of(const cell& c) {
   constexpr std::int64_t word_bytes = 32;  // of objects without a dimension, about
   const workload& p = c.problem;
@@ -82,7 +97,7 @@ std::size_t bytes_of(const cell& c) {
     extent.parts = std::max<std::int64_t>(value_of<std::int64_t>(c.of_entry, "pivots"), 1);
   }
   const double answer = wanted_of(c).is_range() ? 0 : 12 * static_cast<double>(p.k);
-  const double bytes = static_cast<double>(index_bytes(extent)) +
+  const double bytes = static_cast<double>(index_bytes(extent) + scratch_bytes(c, extent)) +
                        static_cast<double>(p.q) * (static_cast<double>(each) + answer);
   return static_cast<std::size_t>(std::min(bytes, 0x1p60));
 }

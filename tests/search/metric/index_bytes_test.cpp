@@ -60,6 +60,22 @@ TEST(IndexBytes, OfGroupsHoldTheTableOnce) {
             held_by(w, index, distribution_rule::elements) + near + numbers);
 }
 
+TEST(IndexBytes, OfGroupsAreForeseen) {
+  const world w = world::of("euclidean", count, 1);
+  const auto host = runtime::open_host_backend(executor_kind::cpu, 1);
+  const index_data index = w.build(index_kind::sss, *host);
+  const std::int64_t queries = w.queries->count(), k = 5;
+  counting_fibers place(1);
+  const auto search = w.in.open(*w.objects, index, place,
+                                {.distribution = distribution_rule::groups, .block_threads = 64});
+  const std::int64_t before = place.held();
+  search_report report;
+  search->knn(*w.queries, k, train_radius(w.in, *w.objects, index, k, 1), report);
+  EXPECT_EQ(place.most() - before,
+            queries * (vector_bytes + k * 12) + group_bytes(queries, index.pivots.count()));
+  EXPECT_LT(group_bytes(1'000'000, 1000), 64 << 20) << "so many distances are not kept";
+}
+
 // Bytes that searches for a k that no group takes leave for the next search.
 std::int64_t left_by_large_k(const world& w, const index_data& index, distribution_rule rule) {
   counting_fibers place(2);
