@@ -115,6 +115,7 @@ int build(const build_options& o) {
   const job_files held(inputs, outputs);
   const auto place = open_backend(index_executor(o.executor), o.threads);
   indexed_objects made = load_objects(o);
+  require_room(o.file, *made.objects);
   const auto start = std::chrono::steady_clock::now();
   {
     job_progress shown("objects", "no index was written");

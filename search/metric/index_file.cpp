@@ -166,6 +166,14 @@ indexed_objects assemble(const json& header, const sections& parts) {
 
 }  // namespace
 
+void require_room(const std::string& file, const object_set& objects) {
+  sections parts;
+  objects.write(parts);
+  std::size_t bytes = 0;
+  for (const section& s : parts) bytes += s.bytes.size();
+  runtime::require_free_space(file, static_cast<std::int64_t>(bytes));
+}
+
 void write_index_file(const std::string& file, const indexed_objects& contents) {
   const sections parts = sections_of(contents);
   // The header holds offsets that depend on its own length. A few rounds make both consistent.

@@ -36,6 +36,9 @@ struct indexed_objects {
   }
 };
 
+// Throws failure::output if the disk of `file` has no room for the objects alone. Before an index is
+// built, which may take long.
+void require_room(const std::string& file, const object_set& objects);
 // Throws failure::output.
 void write_index_file(const std::string& file, const indexed_objects& contents);
 // Throws failure::input, naming the file and what is wrong: no index file, another version,

@@ -205,6 +205,19 @@ TEST_F(IndexFile, InconsistentIndexIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("wrong size"));
 }
 
+// /proc has no free space on any machine.
+TEST(IndexFileRoom, IsAskedForBeforeAnIndexIsBuilt) {
+  const set_holder<euclidean> objects(test_objects<euclidean>(40, 3));
+  require_room((std::filesystem::temp_directory_path() / "x").string(), objects);
+  try {
+    require_room("/proc/x", objects);
+    FAIL();
+  } catch (const error& full) {
+    EXPECT_EQ(full.category(), failure::output);
+    EXPECT_THAT(full.what(), HasSubstr("/proc/x: its 0 MiB do not fit into the 0 MiB"));
+  }
+}
+
 TEST(HoldOut, SplitsWithoutLoss) {
   const split parts = hold_out(103, 0.2, 5);
   EXPECT_EQ(parts.held_out.size(), 21U);
