@@ -34,7 +34,7 @@ build_preset() { # PRESET CMAKE_OPTION... -- TARGET...
   cmake --preset "$preset" -B "$build" -DKSELECT_UNITY=ON -DKSELECT_OBJECT_TIMES=ON "${options[@]}" >/dev/null
   cmake --build "$build" ${1:+--target "$@"}
   say_slowest "$build"
-  limit_objects 30 "$build"
+  limit_objects 60 "$build"
 }
 # A CTest test is a share of a GoogleTest program (tests/CMakeLists.txt); GTEST_FILTER selects cases within it.
 test_preset() { # PRESET GTEST_FILTER CTEST_OPTION...
@@ -44,13 +44,16 @@ test_preset() { # PRESET GTEST_FILTER CTEST_OPTION...
 # Under the sanitizers, blocks of hundreds of fibers are very slow and find nothing that small blocks miss.
 many_fibers=$(printf '*Battery.ExhaustiveSmallWorlds/*_t%s_on_fiber:' 256 512 1024)
 # Nor do these there: other tests run the same code on less data (graphs whose lists run over, searches in tiles with
-# ties, smaller worlds), and the rest walk over billions of elements or cells, or open no memory.
-much_data=fused_half.finds_the_graph:fused_half.finds_the_graph_of_directions:fused_half.finds_the_graph_of_long_*
+# ties, smaller worlds), and the rest walk over billions of elements or cells, open no memory, or read damaged HDF5
+# files, as the fuzzing stage does.
+much_data=$(printf '*Battery.ManyShortRows/*_t%s_on_fiber:' 256 512 1024)
+much_data+=fused_half.finds_the_graph:fused_half.finds_the_graph_of_directions:fused_half.finds_the_graph_of_long_*
 much_data+=:fused_half.shares_of_the_pairs_*:fused_search.takes_the_corpus_as_its_queries:Of/ProductMemory.IsAsPromised/0
 much_data+=:Of/ProductMemory.IsAsPromised/1:ProductMemory.HoldsOneListOfAGraph
 much_data+=:ProductShard.LeavesQueriesOutOfTheirOwnGraph:*certificate_world.accepts_exactly_*/five_long_*
 much_data+=:certificate.counts_in_rows_longer_*:count_left.counts_a_milliard_*:TestDevice.FibersRunNoInstance*
-much_data+=:Of/HostSearch.IsThatOfABruteForceAsAGraph/*
+much_data+=:Of/HostSearch.IsThatOfABruteForceAsAGraph/*:DamagedFiles.Hdf5:fused_half.ends_right_*
+much_data+=:fused_*.answers_with_outliers_*:FusedKnown.EqualDistances*:ProductShard.DealtPairs*
 
 stage "set-up"
 need build test ${all:+all}
