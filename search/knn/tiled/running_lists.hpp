@@ -13,6 +13,7 @@
 #include "runtime/backend/backend.hpp"
 #include "search/knn/fused/finish.cuh"
 #include "search/knn/tiled/neighbour_lists.hpp"
+#include "search/search.hpp"
 
 namespace kselect::search {
 
