@@ -93,11 +93,7 @@ class group_search {
  private:
   simt::grid grid_of(const group_layout& layout) const { return {groups_, threads_, layout.bytes}; }
 
-  // Distances to centres that the approach keeps for the search: all, or none if they are many.
-  std::int64_t kept() const {
-    const std::int64_t all = count_ * near_.clusters;
-    return all <= most_distances_kept ? all : 0;
-  }
+  std::int64_t kept() const { return distances_kept(count_, near_.clusters); }
 
   job job_of(const uploaded<M>& queries, simt::global<const std::uint32_t> order,
              const device_array<float>& known) const {

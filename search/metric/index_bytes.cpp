@@ -38,10 +38,15 @@ std::int64_t index_bytes(const index_extent& of) {
   }
 }
 
-std::int64_t group_bytes(std::int64_t queries, std::int64_t centres) {
+std::int64_t distances_kept(std::int64_t queries, std::int64_t centres) {
+  constexpr std::int64_t most = 1 << 26;  // 256 MiB
   const std::int64_t all = queries * centres;
+  return all <= most ? all : 0;
+}
+
+std::int64_t group_bytes(std::int64_t queries, std::int64_t centres) {
   const std::int64_t of_a_query = distance_bytes + 2 * number_bytes;  // radius, nearest, place
-  return (all <= most_distances_kept ? all * distance_bytes : 0) + queries * of_a_query;
+  return distances_kept(queries, centres) * distance_bytes + queries * of_a_query;
 }
 
 }  // namespace kselect::search::metric_space

@@ -22,8 +22,9 @@ struct index_extent {
 // Bytes of an executor's memory (device_index.hpp).
 std::int64_t index_bytes(const index_extent& of);
 
-// A search by groups keeps the distances of its queries to all centres, up to so many.
-inline constexpr std::int64_t most_distances_kept = 1 << 26;  // 256 MiB
+// How many distances of its queries to centres a search by groups keeps: all, or none if they are
+// many.
+std::int64_t distances_kept(std::int64_t queries, std::int64_t centres);
 // Bytes that it takes beside the queries and the answers (device_groups.hpp).
 std::int64_t group_bytes(std::int64_t queries, std::int64_t centres);
 

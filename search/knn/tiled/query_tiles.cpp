@@ -28,7 +28,6 @@ void await(std::future<void>& errand, double& seconds) {
 
 query_tiles::query_tiles(const parts& of, const query_range& range, tiled_times& times)
     : of_(of),
-      range_(range),
       cut_(range),
       times_(times),
       sharing_(of.shares, of.ranks,
@@ -106,7 +105,7 @@ void query_tiles::agree_before(std::int64_t tile) {
       throw error(failure::interrupted,
                   fmt::format("interrupted: {} of {} queries are done; the same command with "
                               "--resume goes on",
-                              cut_.first_of(tile), range_.end));
+                              cut_.first_of(tile), cut_.first_of(tiles())));
     });
   } catch (const agreed_error&) {
     stopped_ = std::current_exception();  // errands behind this one are done all the same

@@ -79,7 +79,6 @@ class query_tiles {
   void await_written();
 
   const parts of_;
-  const query_range range_;
   const query_cut cut_;
   tiled_times& times_;
   std::array<vector_set, 2> queries_;

@@ -8,9 +8,9 @@ namespace kselect::search {
 
 void running_lists::download(std::span<std::int64_t> indices, std::span<float> distances,
                              std::span<double> exact) {
-  place_.to_host(std::as_writable_bytes(indices), so_far().indices.data());
-  place_.to_host(std::as_writable_bytes(distances), so_far().distances.data());
-  place_.to_host(std::as_writable_bytes(exact), so_far().exact.data());
+  place_.to_host(std::as_writable_bytes(indices), so_far().memory.indices.data());
+  place_.to_host(std::as_writable_bytes(distances), so_far().memory.distances.data());
+  place_.to_host(std::as_writable_bytes(exact), so_far().memory.exact.data());
 }
 
 void running_lists::bring(std::int64_t first_own, neighbour_lists& to) {

@@ -17,20 +17,10 @@ void running_lists::begin(std::int64_t queries, std::int64_t k) {
   so_far().k = 0;
 }
 
-// The memory grows but is kept.
-void running_lists::reserve(buffer& memory) {
-  const std::int64_t size = queries_ * k_;
-  if (memory.exact.size() >= index(size) * sizeof(double)) return;
-  memory = {};
-  memory.indices = make<std::int64_t>(place_, size);
-  memory.distances = make<float>(place_, size);
-  memory.exact = make<double>(place_, size);
-}
-
 fused::answers running_lists::next(std::int64_t k) {
-  reserve(found());
+  found().memory.reserve(place_, queries_ * k_);
   found().k = k;
-  return answers_in(found());
+  return found().memory.answers(k, root_);
 }
 
 void running_lists::merge(std::int64_t first) {
@@ -39,7 +29,7 @@ void running_lists::merge(std::int64_t first) {
     now_ = (now_ + 1) % 3;
     return;
   }
-  reserve(merged());
+  merged().memory.reserve(place_, queries_ * k_);
   merged().k = std::min(k_, so_far().k + found().k);
   merged().offset = 0;
   const std::int64_t neighbours = queries_ * (so_far().k + found().k);
@@ -53,7 +43,7 @@ fused::global<const double> running_lists::farthest(std::int64_t place,
                                                     std::span<const double> bounds) {
   if (column_.size() < index(queries_) * sizeof(double)) column_ = make<double>(place_, queries_);
   list_column_kernel::args args;
-  if (place < so_far().k) args.exact = view<const double>(so_far().exact);
+  if (place < so_far().k) args.exact = view<const double>(so_far().memory.exact);
   args.k = so_far().k;
   args.place = place;
   args.queries = queries_;
@@ -76,17 +66,9 @@ std::vector<double> running_lists::column(std::int64_t place) {
   return here;
 }
 
-tile_lists running_lists::lists_in(const buffer& memory) const {
-  return {view<std::int64_t>(memory.indices), view<float>(memory.distances),
-          view<double>(memory.exact), memory.k, memory.offset};
-}
-
-fused::answers running_lists::answers_in(const buffer& memory) const {
-  return {.indices = view<std::int64_t>(memory.indices),
-          .distances = view<float>(memory.distances),
-          .exact = view<double>(memory.exact),
-          .k = memory.k,
-          .root = root_};
+tile_lists running_lists::lists_in(const buffer& from) {
+  return {view<std::int64_t>(from.memory.indices), view<float>(from.memory.distances),
+          view<double>(from.memory.exact), from.k, from.offset};
 }
 
 }  // namespace kselect::search

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/backend/backend.hpp"
-#include "search/knn/fused/finish.cuh"
+#include "search/knn/tiled/answer_memory.hpp"
 #include "search/knn/tiled/neighbour_lists.hpp"
 #include "search/search.hpp"
 
@@ -48,12 +48,10 @@ class running_lists {
 
  private:
   struct buffer {
-    device_buffer indices, distances, exact;
+    answer_memory memory;
     std::int64_t k = 0, offset = 0;
   };
-  void reserve(buffer& memory);
-  tile_lists lists_in(const buffer& memory) const;
-  fused::answers answers_in(const buffer& memory) const;
+  static tile_lists lists_in(const buffer& from);
   void download(std::span<std::int64_t> indices, std::span<float> distances,
                 std::span<double> exact);
   void bring_some(std::int64_t first_own, neighbour_lists& to);

@@ -12,6 +12,7 @@
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/stage_times.hpp"
+#include "search/knn/tiled/answer_memory.hpp"
 #include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/running_lists.hpp"
 #include "search/knn/tiled/tile_stream.hpp"
@@ -67,13 +68,13 @@ class shard_by_products final : public shard_search {
     const std::int64_t vectors = end_ - first_;
     const bool own = request_.exclude_self && first_ == 0;  // of the first tile of queries
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
-    search_of(held_, queries_most_, k);
+    search_of(queries_most_, k);
     nearest_.begin(queries_most_, k);
     const fused::answers to = own ? nearest_.next(k) : answers_of(0, queries_most_, k);
     if (!own) answers_of(1, queries_most_, k);
     if (place_.shares_host_memory()) return;  // fibers have no code to load
     const std::int64_t few = std::min({vectors, queries_most_, rehearsed});
-    search_of(held_, few, k).rehearse(view<const float>(held_.vectors).data, few, to);
+    search_of(few, k).rehearse(view<const float>(held_.vectors).data, few, to);
   }
 
   void bring(const vector_set& queries) override {
@@ -116,7 +117,7 @@ class shard_by_products final : public shard_search {
       // or than a bound of all ranks.
       fused::global<const double> known = {};
       if (t > 0) known = nearest_.farthest(most - 1, shared.known());
-      find(held_, count, nearest_.next(std::min(most, held_.corpus->count())), known);
+      find(count, nearest_.next(std::min(most, held_.corpus->count())), known);
       nearest_.merge(held_.first);
       if (t > 0) continue;
       // A query that is among its neighbours makes all behind it one place farther.
@@ -166,30 +167,17 @@ class shard_by_products final : public shard_search {
                                                         factors_of(request_.product));
   }
 
-  // Answers in the executor's memory, of one tile of queries.
-  struct found {
-    device_buffer indices, distances, exact;
-  };
-  // Of every other tile of queries. The memory grows but is kept.
+  // Of every other tile of queries.
   fused::answers answers_of(std::size_t tile, std::int64_t queries, std::int64_t k) {
-    found& memory = found_[tile % 2];
-    const std::int64_t size = queries * k;
-    if (memory.distances.size() < index(size) * sizeof(float)) {
-      memory = {};
-      memory = {make<std::int64_t>(place_, size), make<float>(place_, size),
-                make<double>(place_, size)};
-    }
-    return {.indices = view<std::int64_t>(memory.indices),
-            .distances = view<float>(memory.distances),
-            .exact = view<double>(memory.exact),
-            .k = k,
-            .root = request_.metric == metric::euclidean};
+    answer_memory& memory = found_[tile % 2];
+    memory.reserve(place_, queries * k);
+    return memory.answers(k, request_.metric == metric::euclidean);
   }
   // A search serves all tiles of queries, and all of the corpus that have one length.
-  fused::fused_search& search_of(const part& p, std::int64_t queries, std::int64_t k) {
+  fused::fused_search& search_of(std::int64_t queries, std::int64_t k) {
     if (!search_ || k != searched_k_) {
       search_.reset();
-      search_.emplace(place_, *p.corpus, std::max(queries, queries_most_), k, false,
+      search_.emplace(place_, *held_.corpus, std::max(queries, queries_most_), k, false,
                       fused::product_body::fastest, fused::filtering::none, false, search_bytes_);
       searched_k_ = k;
     }
@@ -205,22 +193,21 @@ class shard_by_products final : public shard_search {
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
     if (own || k < best.k()) {
       nearest_.begin(count, k);
-      find(held_, count, nearest_.next(k), {});
+      find(count, nearest_.next(k), {});
       nearest_.merge(held_.first);
       nearest_.bring(own ? first : no_neighbour, best);
       return {};
     }
     const fused::answers answers = answers_of(searched_, count, k);
-    find(held_, count, answers, {});
+    find(count, answers, {});
     // One thread alone copies beside the search, and may do so now.
     return [this, answers, offset = held_.first, &best] {
       bring_lists(place_, answers, 0, offset, best);
     };
   }
   // `known`: for each query the distance beyond which no vector is wanted; no data: any is.
-  void find(const part& p, std::int64_t count, const fused::answers& to,
-            fused::global<const double> known) {
-    const fused::search_report done = search_of(p, count, to.k)
+  void find(std::int64_t count, const fused::answers& to, fused::global<const double> known) {
+    const fused::search_report done = search_of(count, to.k)
                                           .run(view<const float>(queries_[searched_ % 2]).data,
                                                count, -1, to, clock(), {}, known);
     report_.unproven += done.again;
@@ -240,7 +227,7 @@ class shard_by_products final : public shard_search {
   std::int64_t queries_most_;  // of a tile
   // Of a tile of queries that is searched, and of the one beside it.
   std::array<device_buffer, 2> queries_;
-  std::array<found, 2> found_;
+  std::array<answer_memory, 2> found_;
   std::size_t brought_ = 0, searched_ = 0;  // tiles of queries
   part held_;                               // in the executor's memory now
   std::optional<fused::fused_search> search_;
