@@ -24,8 +24,8 @@ struct choice {
 choice choose_algorithm(const problem& p, const device& where);
 
 // The same for the form of `auto` that promises what is required: `auto`, `auto+sorted` or
-// `auto+stable`. The last two order the member's answers and may ask it for k + 1 elements; the
-// plan is of both.
+// `auto+stable`. The last two order the member's answers and may ask it for a few elements
+// more; the plan is of both.
 choice choose_algorithm(const problem& p, const device& where, const requirements& wanted);
 
 // The members that take the problem with their predicted times, fastest first. Empty if rules

@@ -14,6 +14,8 @@ std::span<const entries_of_file> gpu_files() { return {}; }
 
 namespace ordered {
 
+std::int64_t extra_for_ties(const problem&, const device&) { return 0; }
+
 call_plan plan_named(const call_plan&, const problem&, const device&) {
   return call_plan::refused("kselect::auto_select without CUDA selects on the CPU alone");
 }

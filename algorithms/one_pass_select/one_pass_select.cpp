@@ -88,7 +88,7 @@ struct division {
   static constexpr std::int64_t rounded(std::int64_t keys) { return (keys + 15) / 16 * 16; }
 };
 
-template <class T, class Index>
+template <class T>
 class rows_selection {
  public:
   using Int = key_of<T>;
@@ -190,10 +190,12 @@ class rows_selection {
       for (std::int64_t j = 0; j < wanted; ++j) to[j] = keys.value(list.keys[j]);
     }
     if constexpr (with_indices) {
-      Index* const indices = static_cast<Index*>(buffers_.indices) + row * p_.k;
-      for (std::int64_t j = 0; j < wanted; ++j) {
-        indices[j] = static_cast<Index>(static_cast<order_word_t<T>>(list.indices[j]));
-      }
+      visit(p_.index, [&]<class Index>(Index) KSELECT_TARGET_ATTR {
+        Index* const indices = static_cast<Index*>(buffers_.indices) + row * p_.k;
+        for (std::int64_t j = 0; j < wanted; ++j) {
+          indices[j] = static_cast<Index>(static_cast<order_word_t<T>>(list.indices[j]));
+        }
+      });
     }
   }
 
@@ -225,10 +227,8 @@ void select_rows(const problem& p, const io& buffers, std::span<std::byte> works
   division d;
   std::memcpy(&d, decided.data(), sizeof d);
   visit_words(p.type, [&]<class T>(T) {
-    visit(p.index, [&]<class Index>(Index) {
-      auto* const keys = reinterpret_cast<key_of<T>*>(workspace.data());
-      rows_selection<T, Index>(p, buffers, d, keys).run(parallel);
-    });
+    auto* const keys = reinterpret_cast<key_of<T>*>(workspace.data());
+    rows_selection<T>(p, buffers, d, keys).run(parallel);
   });
 }
 

@@ -2,10 +2,11 @@
 // Ordered selection: the kernel after the member's. It sorts answers, or runs of them, and settles
 // which of the elements equal to the k-th belong to an answer.
 //
-// To settle ties, the member is asked for k + 1 elements. If the worst of them is worse than all
-// others, the others are the answer: no equal element was left out. Otherwise the elements better
-// than the worst are final, and the rest are the first in the row that equal it; the next kernel
-// finds them (ties.cuh). So only rows with such ties are read again.
+// To settle ties, the member is asked for a few elements more than k. If k of them are better than
+// the worst, the answer is among them: no element equal to the k-th was left out. Otherwise the
+// elements better than the worst are final, and the rest are the first in the row that equal it;
+// the next kernel finds them (ties.cuh). Rows with fewer surplus ties than these few are not read
+// again.
 
 #include "algorithms/ordered_select/sort.cuh"
 #include "algorithms/ordered_select/team.cuh"
@@ -13,9 +14,13 @@
 
 namespace kselect::ordered {
 
+// The most elements beyond k that a member is asked for. Two, because rows of numbers that seldom
+// tie have hardly ever more than one surplus tie. Each takes two reductions.
+inline constexpr position most_extra = 2;
+
 template <class T>
 struct finish_args {
-  answer_view<T> from;  // [rows][k], or [rows][k + 1] to settle ties
+  answer_view<T> from;  // [rows][k], or [rows][k + extra] to settle ties
   answer_view<T> out;   // [rows][k]; may be `from`
   tie_args<T> ties;     // to settle ties
   order_t<T> wanted;
@@ -24,6 +29,7 @@ struct finish_args {
   position run, runs;  // elements of a run, at most 8 * team; runs of an answer
   int team;            // threads that sort a run
   int runs_of_block;   // at most one for each team
+  position extra;      // most_extra at most
 };
 
 // Settles which ties belong to an answer of at most 8 elements a thread.
@@ -38,28 +44,49 @@ class settling {
   KSELECT_HD key last() const { return last_; }               // the k-th key
   KSELECT_HD position complete() const { return complete_; }  // final elements
 
-  // `own`: the first k elements; register r of thread t holds number r * threads + t. `extra` reads
-  // element k. Afterwards `own` has the final elements, and padding.
+  // `own`: the first k elements; register r of thread t holds number r * threads + t. `read(e)`
+  // reads element k + e, of `extra`. Afterwards `own` has the final elements, and padding.
   template <class Read>
-  KSELECT_HD void run(Element (&own)[each], const Read& extra) {
-    const Element beyond = k_ != 0 ? extra() : Element{};
-    key worst = beyond.key;
+  KSELECT_HD void run(Element (&own)[each], position extra, const Read& read) {
+    key worst = 0;
     for_own([&](auto r) { worst = own[r].key > worst ? own[r].key : worst; });
+    for (position e = 0; e < extra && k_ != 0; ++e) {
+      const key beyond = read(e).key;
+      if (beyond > worst) worst = beyond;
+    }
     last_ = worst = team_.greatest(worst);
     position count = 0;
     for_own([&](auto r) { count += own[r].key == worst ? 1U : 0U; });
-    const position holder = team_.least(count != 0 ? team_.thread() : team_.threads());
-    complete_ = k_ + 1 - team_.sum(count) - (beyond.key == worst ? 1U : 0U);
-    // All elements equal to the worst are dropped. If the extra one is better, it replaces one.
-    bool takes = beyond.key != worst && holder == team_.thread();
+    complete_ = k_ + extra - team_.sum(count);
+    for (position e = 0; e < extra; ++e) {
+      const Element beyond = k_ != 0 ? read(e) : Element{};  // again: there are no registers for it
+      if (beyond.key == worst) --complete_;
+      take(own, beyond);
+    }
+    if (complete_ >= k_) {
+      complete_ = k_;
+      return;
+    }
     for_own([&](auto r) {
-      if (own[r].key != worst) return;
-      own[r] = takes ? beyond : kernels::padding<key, true>();
-      takes = false;
+      if (own[r].key == worst) own[r] = kernels::padding<key, true>();
     });
   }
 
  private:
+  // If it comes before the last of the team's elements, takes its place.
+  KSELECT_HD void take(Element (&own)[each], const Element& other) {
+    Element last{};
+    for_own([&](auto r) {
+      if (before(last, own[r])) last = own[r];
+    });
+    const key greatest = team_.greatest(last.key);
+    const position at = team_.greatest(last.key == greatest ? last.at : position{0});
+    if (!before(other, Element{greatest, at})) return;
+    for_own([&](auto r) {
+      if (own[r].key == greatest && own[r].at == at) own[r] = other;
+    });
+  }
+
   // Calls f(r) for the caller's elements. r is a constant, so that elements stay in registers.
   template <class F>
   KSELECT_HD void for_own(const F& f) const {
@@ -145,7 +172,7 @@ struct finish_kernel {
 
     // Loads all elements before any is written, because `from` and `out` may be the same memory.
     KSELECT_HD void load(const run_of& mine, element (&own)[each]) {
-      const position given = settles ? a_.k + 1 : a_.k;
+      const position given = settles ? a_.k + a_.extra : a_.k;
       const std::int64_t from = mine.row * given + mine.first;
       kernels::unrolled<each>([&](auto r) { own[r] = kernels::padding<key, indexed>(); });
       for_own(mine.size, [&](auto r, position i) {
@@ -162,8 +189,9 @@ struct finish_kernel {
 
     KSELECT_HD end_of_run settle(const run_of& mine, element (&own)[each]) {
       settling<answer_team<Simt>, element> ties(team_, mine.size);
-      ties.run(own, [&] {
-        return read_element<true>(simt_, a_.from, mine.row * (a_.k + 1) + a_.k, a_.wanted);
+      ties.run(own, a_.extra, [&](position e) {
+        const std::int64_t place = mine.row * (a_.k + a_.extra) + a_.k + e;
+        return read_element<true>(simt_, a_.from, place, a_.wanted);
       });
       if (mine.size != 0) {
         note_row(simt_, a_.ties, mine.row, ties.complete(), team_.thread(), team_.threads());

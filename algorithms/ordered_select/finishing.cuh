@@ -10,9 +10,10 @@
 namespace kselect::ordered {
 
 struct finishing {
-  bool settles;          // ties, of k + 1 elements that the member left in the workspace
+  bool settles;          // ties, of elements that the member left in the workspace
   bool at_once;          // and sorts in the same kernel
   bool given_in_order;   // by the member, which leaves ties alone
+  std::uint8_t extra;    // elements beyond k that the member gives
   int team;              // threads that sort a run
   int threads;           // of a block
   int settling_threads;  // of a block that settles ties of answers of several runs, or NaN
@@ -47,6 +48,7 @@ inline int settling_threads(const device& where) { return simt::block_threads(wh
 inline position parts_of(const problem& p, const device& where) {
   constexpr std::int64_t most = 512;
   const std::int64_t warps = std::max<std::int64_t>(simt::resident_warps(where, 32), 1);
+  if (p.q >= warps) return 1;  // ties of one part are written as they are found
   const std::int64_t usual = simt::long_row(where) / 4, least = usual / 8;
   const std::int64_t share = std::clamp(p.q * p.n / warps, least, usual);
   return static_cast<position>(
@@ -68,18 +70,20 @@ inline int runs_of_block(std::int64_t runs, int teams, const device& where) {
   return static_cast<int>(std::clamp<std::int64_t>(runs / blocks, 1, teams));
 }
 
+// `extra`: elements beyond k that the member gives, to settle ties; 0: none are settled.
 template <class T, bool indexed>
-finishing finishing_of(const problem& p, const device& where, bool settles) {
+finishing finishing_of(const problem& p, const device& where, position extra) {
   finishing chosen{};
-  chosen.settles = settles;
+  chosen.settles = extra != 0;
+  chosen.extra = static_cast<std::uint8_t>(extra);
   chosen.settling_threads = settling_threads(where);
   const int largest = largest_team<T, indexed>(where);
   chosen.team = 1;
   while (chosen.team < largest && each * chosen.team < p.k) chosen.team *= 2;
   chosen.run = static_cast<position>(each * chosen.team);
   chosen.runs = (static_cast<position>(p.k) + chosen.run - 1) / chosen.run;
-  if (settles) share_ties(p, where, chosen);
-  chosen.at_once = settles && chosen.runs == 1 && !p.ragged();
+  if (chosen.settles) share_ties(p, where, chosen);
+  chosen.at_once = chosen.settles && chosen.runs == 1 && !p.ragged();
   chosen.threads = std::max(chosen.team, simt::block_threads(where, 128));
   chosen.runs_of_block = runs_of_block(p.q * chosen.runs, chosen.threads / chosen.team, where);
   return chosen;

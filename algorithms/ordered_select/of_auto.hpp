@@ -125,13 +125,16 @@ inline choice choose_ordered(const problem& p, const device& where, answer_order
   const bool of_ties = !on_host && wanted == answer_order::stable && p.has_indices() && p.k < p.n;
   choice found;
   if (!of_ties || p.k == 1) found = choose_algorithm(asked, where);
-  // For k = 1 there is a member that settles ties itself. All others are asked for k + 1, and the
-  // choice of `auto` may depend on it.
+  // For k = 1 there is a member that settles ties itself. All others are asked for a few elements
+  // more, and the choice of `auto` may depend on it.
   const bool settled = found.member != nullptr &&
                        found.member->promises.tie_break == tie_break::prefer_smaller_index;
   if (of_ties && !settled) {
-    ++asked.k;
-    found = choose_algorithm(asked, where);
+    found = {};
+    for (auto extra = extra_for_ties(p, where); extra > 0 && found.member == nullptr; --extra) {
+      asked.k = p.k + extra;
+      found = choose_algorithm(asked, where);
+    }
   }
   if (found.member == nullptr) return found;
   found.plan =

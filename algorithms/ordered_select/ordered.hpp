@@ -19,9 +19,6 @@ constexpr contract promises_of(contract member, answer_order wanted) {
   return member;
 }
 
-// The problem that the member gets for `p`: with k + 1 if ties have to be settled.
-problem asked_of(const algorithm& member, const problem& p, answer_order wanted);
-
 // The places of NaN that a composed entry knows.
 inline constexpr auto every_nan_order =
     set_of(nan_order::total_order, nan_order::last, nan_order::first);
@@ -37,6 +34,12 @@ inline problem in_positions(const problem& p) {
   plain.fill_last = plain.ragged();
   return plain;
 }
+
+// The most elements beyond k that a member is asked for if ties have to be settled; k < n. With one
+// alone, every row with a surplus tie is read again.
+std::int64_t extra_for_ties(const problem& p, const device& where);
+// The problem that the member then gets.
+problem asked_for_ties(const problem& p, std::int64_t extra);
 
 // The plan of a member on fibers or a GPU whose answers' NaNs are then put where `p` wants them,
 // and whose elements are named by its map. The member's problem has neither, and has values.

@@ -6,16 +6,17 @@
 //            sorted, then merged pair by pair (runs.cuh), so any k will do. Where several blocks
 //            select from a row, its last block puts up to 256 elements in order itself
 //            (buffered_multi_select/grid/in_order.cuh).
-//   +stable  The member is asked for k + 1 elements. An element equal to the k-th can have been
-//            left out only if the worst of these comes twice. Only then is the row read again, up
-//            to the last tie that is wanted (finish.cuh, ties.cuh).
+//   +stable  The member is asked for two elements more, for one where answers are long or rows
+//            ragged. An element equal to the k-th can have been left out only if all beyond k
+//            equal it. Only then is the row read again, up to the last tie that is wanted
+//            (finish.cuh, ties.cuh).
 //   ragged   Rows of any length are ordered as rows of k elements; complete.cuh then fills what
 //            they lack, cuts what is more than a row wants, and names elements by a map.
 //   NaN      is put last, or first, in the answers that are there (nan_rows.cuh).
 //
 // Two other ways to settle ties cost more. If the member narrowed (key, index), no row would be
 // read again, but its stream would compare indices, and its largest kernels would need more
-// instances. Reading every row again would cost half a read. One more element costs almost nothing.
+// instances. Reading every row again would cost half a read. Two more elements cost almost nothing.
 //
 // Cost beside the member's (configs/ordered_price.json measures it): a launch that overlaps the
 // member's end, and one or two that look for ties; one more read and write of the answer;
@@ -45,7 +46,8 @@ namespace {
 
 template <class T>
 struct scratch {
-  answer_view<T> answers;  // [Q][k + 1] from the member, or [Q][k] runs; empty if neither is needed
+  // [Q][k + extra] from the member, or [Q][k] runs; empty if neither is needed
+  answer_view<T> answers;
   tie_memory ties;
 };
 
@@ -61,7 +63,7 @@ template <class T>
 scratch<T> carve(const problem& p, const finishing& how, simt::carver& memory) {
   scratch<T> s{};
   if (how.settles || how.runs > 1) {
-    s.answers = take_answers<T>(memory, p.q * (p.k + (how.settles ? 1 : 0)), p.has_indices());
+    s.answers = take_answers<T>(memory, p.q * (p.k + how.extra), p.has_indices());
   }
   if (how.settles) s.ties.complete = memory.take<position>(p.q);
   if (how.parts > 1) {
@@ -99,7 +101,8 @@ status finish(const problem& p, const finishing& how, const answer_view<T>& from
                          ties,     order_in<T>(p.type, p.direction),
                          p.q,      static_cast<position>(p.k),
                          how.run,  how.runs,
-                         how.team, how.runs_of_block};
+                         how.team, how.runs_of_block,
+                         how.extra};
   const std::int64_t blocks = (p.q * how.runs + how.runs_of_block - 1) / how.runs_of_block;
   return start<finish_kernel<T, indexed, settles>>(on, blocks, how.threads,
                                                    shared_bytes<T, indexed>(how.threads), a);
@@ -142,7 +145,8 @@ status settle(const problem& p, const finishing& how, const io& buffers, const s
               const executor& on) {
   const tie_args<T> ties = ties_of<T>(p, buffers, how, s);
   if (how.given_in_order) {
-    return find_ties<ordered_tie_kernel<T>>(how, ordered_tie_args<T>{ties, s.answers}, on);
+    const ordered_tie_args<T> in_order{ties, s.answers, ties.k + how.extra};
+    return find_ties<ordered_tie_kernel<T>>(how, in_order, on);
   }
   if (p.ragged()) {
     const ragged_tie_args<T> of_rows{ties, kernels::ragged_rows_of<T>(p, buffers)};
@@ -187,16 +191,28 @@ bool settles_ties(const algorithm& member, const problem& p, answer_order wanted
 
 }  // namespace
 
-problem asked_of(const algorithm& member, const problem& p, answer_order wanted) {
+std::int64_t extra_for_ties(const problem& p, const device& where) {
+  // Only registers have room for more than one (finish.cuh).
+  const bool at_once =
+      visit_bits(p.type, [&]<class T>(T) { return finishing_of<T, true>(p, where, 1).at_once; });
+  return std::min<std::int64_t>(at_once ? most_extra : 1, p.n - p.k);
+}
+
+problem asked_for_ties(const problem& p, std::int64_t extra) {
   problem asked = in_positions(p);
-  if (settles_ties(member, p, wanted)) {
-    asked.k = p.k + 1;
-    asked.index = index_type::int32;
-  }
+  asked.k = p.k + extra;
+  asked.index = index_type::int32;
   return asked;
 }
 
 namespace {
+
+// A member's plan, for elements beyond k or none, that leaves answers in order or not.
+struct planned_member {
+  call_plan plan;
+  position extra;
+  bool in_order;
+};
 
 // The decisions of a call.
 struct ordered_call {
@@ -225,14 +241,31 @@ status start_ordered(const ordered_call& c, const problem& p, const io& buffers,
 }
 
 template <class T, bool indexed>
-call_plan plan_finished(const member_plan& member, const problem& p, const device& where,
-                        bool settles, bool in_order) {
-  ordered_call c{member, finishing_of<T, indexed>(p, where, settles)};
-  c.how.given_in_order = in_order;
-  if (in_order) c.how.at_once = true;
+call_plan plan_finished(const planned_member& member, const problem& p, const device& where) {
+  ordered_call c{member_plan(member.plan), finishing_of<T, indexed>(p, where, member.extra)};
+  c.how.given_in_order = member.in_order;
+  if (member.in_order) c.how.at_once = true;
   simt::carver sizes(nullptr);
   static_cast<void>(carve<T>(p, c.how, sizes));
-  return call_plan::of<&start_ordered<T, indexed>>(p, sizes.used() + member.workspace(), c);
+  return call_plan::of<&start_ordered<T, indexed>>(p, sizes.used() + c.member.workspace(), c);
+}
+
+// Asks for fewer elements beyond k if the member cannot take as many.
+planned_member plan_member(const algorithm& member, const problem& p, bool settles, bool is_plain,
+                           const device& where) {
+  const std::int64_t most = settles ? extra_for_ties(p, where) : 0;
+  planned_member found{};
+  for (const bool in_order : {true, false}) {
+    if (in_order && !is_plain) continue;
+    for (std::int64_t extra = most; extra > 0 || extra == most; --extra) {
+      const problem asked = settles ? asked_for_ties(p, extra) : in_positions(p);
+      found = {
+          in_order ? bms::plan_in_order(member, asked, where) : plan_call(member, asked, where),
+          static_cast<position>(extra), in_order};
+      if (found.plan) return found;
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -245,15 +278,12 @@ call_plan plan_ordered(const algorithm& member, const problem& p, const device& 
       p.map == row_numbers::none && p.nan == nan_order::total_order && !p.ragged();
   const bool is_sorted = member.promises.ordering == output_ordering::stable_sorted;
   if (is_plain && is_sorted && !settles) return plan_call(member, p, where);  // no step follows
-  const problem asked = asked_of(member, p, wanted);
-  const call_plan own = is_plain ? bms::plan_in_order(member, asked, where) : call_plan{};
-  const bool in_order{own};
-  if (in_order && !settles) return own;
-  const member_plan first(in_order ? own : plan_call(member, asked, where));
-  if (!first) return call_plan::refused(first.reason());
+  const planned_member first = plan_member(member, p, settles, is_plain, where);
+  if (!first.plan) return call_plan::refused(first.plan.reason());
+  if (first.in_order && !settles) return first.plan;
   return visit_bits(p.type, [&]<class T>(T) {
-    return p.has_indices() ? plan_finished<T, true>(first, p, where, settles, in_order)
-                           : plan_finished<T, false>(first, p, where, settles, in_order);
+    return p.has_indices() ? plan_finished<T, true>(first, p, where)
+                           : plan_finished<T, false>(first, p, where);
   });
 }
 

@@ -170,6 +170,8 @@ class tie_search {
  private:
   static constexpr int loads = 16;  // of a lane in flight at once
   static constexpr position tile = simt::warp_size * loads;
+  static constexpr int brief_loads = 4;
+  static constexpr position brief_tile = simt::warp_size * brief_loads;
 
   // Calls take(i, column), i = 0, 1, ..., for the first `most` ties of the part, in order.
   // Returns how many there are, at most `most`.
@@ -178,11 +180,15 @@ class tie_search {
                            const Take& take) const {
     const column_range columns = columns_of(length_of(simt_, a_, row), part, a_.parts);
     const std::int64_t origin = origin_of(simt_, a_, row);
-    position known = 0;
-    for (position first = columns.first; first < columns.end && known < most; first += tile) {
+    position known = 0, step = tile;
+    for (position first = columns.first; first < columns.end && known < most; first += step) {
       const bool whole = columns.end - first >= tile && a_.source.column_step == 1;
-      const std::uint32_t equal = whole ? equal_in_tile(origin + first, tied)
-                                        : equal_of_rest(origin, first, columns.end, tied);
+      // Where nearly all elements tie, the first few of a row suffice.
+      const bool brief = whole && a_.parts == 1 && first == columns.first;
+      step = brief ? brief_tile : tile;
+      const std::uint32_t equal = brief   ? equal_in_tile<brief_loads>(origin + first, tied)
+                                  : whole ? equal_in_tile<loads>(origin + first, tied)
+                                          : equal_of_rest(origin, first, columns.end, tied);
       const auto own = simt_.reduce_add(simt::full_mask, static_cast<position>(simt_.popc(equal)));
       if (own != 0) take_each(equal, first, known, most, take);
       known += own;
@@ -191,16 +197,17 @@ class tie_search {
   }
 
   // The set of the lane's elements of a tile that equal `tied`; element u of lane l is 32 u + l.
+  template <int at_once>
   KSELECT_HD std::uint32_t equal_in_tile(std::int64_t first, order_key_t<T> tied) const {
-    const auto elements = simt_.slice(a_.source.input, first, tile);
-    T ahead[loads];
+    const auto elements = simt_.slice(a_.source.input, first, at_once * simt::warp_size);
+    T ahead[at_once];
     KSELECT_UNROLL
-    for (int u = 0; u < loads; ++u) {
+    for (int u = 0; u < at_once; ++u) {
       ahead[u] = simt_.load(elements, u * simt::warp_size + simt_.lane());
     }
     std::uint32_t equal = 0;
     KSELECT_UNROLL
-    for (int u = 0; u < loads; ++u) equal |= bits_of(ahead[u]) == tied ? 1U << u : 0U;
+    for (int u = 0; u < at_once; ++u) equal |= bits_of(ahead[u]) == tied ? 1U << u : 0U;
     return equal;
   }
   // The same of a part's last elements, or where they are not neighbours.
@@ -275,11 +282,12 @@ struct tie_kernel : tie_form<T, tie_args<T>> {};
 template <class T>
 struct ragged_tie_kernel : tie_form<T, ragged_tie_args<T>> {};
 
-// The same where the member has put k + 1 elements in order, and nothing else has been written.
+// The same where the member has put `count` elements in order, and nothing else has been written.
 // Rows are few, so all their parts are searched at once: none waits for those before it.
 template <class T>
 struct ordered_tie_args : tie_args<T> {
-  answer_view<T> given;  // [rows][k + 1]
+  answer_view<T> given;  // [rows][count]
+  position count;        // more than k
 };
 template <class T>
 struct ordered_tie_kernel {
@@ -297,16 +305,16 @@ struct ordered_tie_kernel {
     const ordered_tie_args<T>& a = call.ties;
     const tie_search<Simt, T, ordered_tie_args<T>> search(simt, a);
     const auto bits_at = [&](std::int64_t row, position i) {
-      return bits_of(simt.load(a.given.values, row * (a.k + 1) + i));
+      return bits_of(simt.load(a.given.values, row * a.count + i));
     };
     const auto has_surplus = [&](std::int64_t row) {
-      return bits_at(row, a.k - 1) == bits_at(row, a.k);
+      return bits_at(row, a.k - 1) == bits_at(row, a.count - 1);
     };
     const auto open = [&](std::int64_t row, position part) {
       return (!call.counts && part == 0) || has_surplus(row);
     };
     search.for_parts(open, [&](std::int64_t row, position part) {
-      const auto tied = bits_at(row, a.k);
+      const auto tied = bits_at(row, a.k - 1);
       const position complete = has_surplus(row) ? unlike(simt, a, row, tied) : a.k;
       if (call.counts) {
         const position count = search.note(row, part, tied, a.k - complete);
@@ -325,7 +333,7 @@ struct ordered_tie_kernel {
                                     order_key_t<T> tied) {
     position count = 0;
     for (auto i = static_cast<position>(simt.lane()); i < a.k; i += simt::warp_size) {
-      count += bits_of(simt.load(a.given.values, row * (a.k + 1) + i)) != tied ? 1U : 0U;
+      count += bits_of(simt.load(a.given.values, row * a.count + i)) != tied ? 1U : 0U;
     }
     return simt.reduce_add(simt::full_mask, count);
   }
@@ -334,7 +342,7 @@ struct ordered_tie_kernel {
   KSELECT_HD static void copy(Simt& simt, const ordered_tie_args<T>& a, std::int64_t row,
                               position complete) {
     for (auto i = static_cast<position>(simt.lane()); i < a.k; i += simt::warp_size) {
-      const auto e = read_element<true>(simt, a.given, row * (a.k + 1) + i, a.wanted);
+      const auto e = read_element<true>(simt, a.given, row * a.count + i, a.wanted);
       simt.store(a.out.values, row * a.k + i, value_of<T>(e.key, a.wanted));
       if (i < complete) write_index(simt, a.out, row * a.k + i, e.at);
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -101,6 +102,38 @@ TEST(ordered_select, finds_ties_at_both_ends_of_a_row) {
         prove(name, shaped(1000, q, 13), element);  // 12 are better than the two
       }
     }
+  }
+}
+
+// A row of 1,000 in which the answer needs some of its ties, and `surplus` of them are too many.
+rows_of with_surplus(std::int64_t k, std::int64_t surplus) {
+  const std::int64_t better = k / 2, others = k + surplus;
+  return [=](std::int64_t r, std::int64_t c) {
+    const std::int64_t place = (c * 37 + r) % 1000;  // in another order in each row
+    if (place < better) return -2.0F - static_cast<float>(place);
+    return place < others ? -1.0F : 1.0F + static_cast<float>(place);
+  };
+}
+
+TEST(ordered_select, settles_a_few_surplus_ties) {
+  for (const std::int64_t k : {2, 13, 40, 250}) {
+    for (const std::int64_t surplus : {0, 1, 2, 3, 7}) {
+      for (const char* name : {"bms-warp+stable", "bms-block+stable", "bms-grid+stable"}) {
+        if (k > 100 && std::string_view(name) == "bms-grid+stable") continue;  // no room for a list
+        for (const std::int64_t q : {1, 5})
+          prove(name, shaped(1000, q, k), with_surplus(k, surplus));
+      }
+    }
+  }
+}
+
+// A member is asked for two elements more than k.
+TEST(ordered_select, reads_no_row_again_for_one_surplus_tie) {
+  for (const char* name : {"bms-warp+stable", "bms-block+stable", "bms-grid+stable"}) {
+    const problem p = shaped(1000, 5, 13);
+    const std::int64_t none = reads(name, p, with_surplus(13, 0));
+    EXPECT_LT(reads(name, p, with_surplus(13, 1)), none + 500) << name;
+    EXPECT_GT(reads(name, p, with_surplus(13, 2)), none + 500) << name;
   }
 }
 
