@@ -36,6 +36,8 @@ r = np.random.default_rng(1)
 np.save("bytes.npy", r.integers(0, 256, (6000, 300)).astype(np.uint8))
 np.save("corpus.npy", r.standard_normal((20000, 128), dtype=np.float32))
 np.save("queries.npy", r.standard_normal((700, 128), dtype=np.float32))
+words = ("".join(r.choice(list("abcdefgh"), r.integers(3, 12))) for _ in range(3000))
+open("words.txt", "w").write("\n".join(words) + "\n")
 for name, q, n, every in ("few", 40, 60000, 3), ("many", 1500, 20000, 50):
     np.save(name + ".npy", r.standard_normal((q, n), dtype=np.float32))
     np.save(name + "-lengths.npy", np.where(np.arange(q) % every == 0, n, 60).astype(np.int32))'
@@ -46,6 +48,14 @@ search='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" knn $4 
 # Ragged rows of which the long ones are cut, alone and beside warps that select from the short ones.
 ragged='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" select "$4.npy" --lengths "$4-lengths.npy" --fill -1 \
   --k 20 --algorithm bms-grid --executor cuda --indices answer.npy --values values.npy'
+# Groups of queries in metric indexes. At k = 100 lists become long, and the warps of a group meet to cut them.
+indexes=("images.npy --metric euclidean --kind list_of_clusters=--walk groups --k 100"
+  "images.npy --metric euclidean --kind sss=--distribution groups --k 20"
+  "words.txt --metric levenshtein --kind list_of_clusters --cluster-size 32=--walk groups --k 20")
+group='cd "$1" && "$3" index generate images --count 6000 --output images.npy &&
+  "$3" index build ${5%%=*} --index "$4.kidx" --executor cpu &&
+  compute-sanitizer --tool "$2" --error-exitcode 9 "$3" index knn "$4.kidx" "${5%% *}" --limit 600 ${5#*=} \
+    --prove sample --executor cuda --indices neighbours.npy'
 if [ -z "${KSELECT_SKIP_SANITIZER:-}" ]; then
   for tool in memcheck racecheck synccheck initcheck; do
     for program in battery gpu_tests; do
@@ -58,6 +68,9 @@ if [ -z "${KSELECT_SKIP_SANITIZER:-}" ]; then
   for tool in memcheck racecheck synccheck; do
     for i in "${!searches[@]}"; do
       step "$tool-knn-$i" bash -o pipefail -c "$search" search "$out" "$tool" "$program" "${searches[i]}"
+    done
+    for i in "${!indexes[@]}"; do
+      step "$tool-index-$i" bash -c "$group" group "$out" "$tool" "$program" "index-$i" "${indexes[i]}"
     done
     for rows in few many; do
       step "$tool-ragged-$rows" bash -c "$ragged" ragged "$out" "$tool" "$program" "$rows"

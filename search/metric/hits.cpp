@@ -5,24 +5,32 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/copy_by_threads.hpp"
+
 namespace kselect::search::metric_space {
 namespace {
 
-// Threads share the hits in as many parts, and each has a counter for every query. If there are
+// Few hits take one thread less time than a team needs to begin. A larger team than that of the
+// copies would have to be started again for every batch (runtime/copy_by_threads.hpp).
+int team_for(std::int64_t hits, int threads) {
+  constexpr std::int64_t worthwhile = 1 << 15;
+  return hits < worthwhile ? 1 : runtime::moving_threads(threads);
+}
+
+// A team shares the hits in parts, and each part has a counter for every query. If there are
 // several parts, a counter stands for at least four hits.
-std::int64_t parts_of(std::int64_t hits, std::int64_t queries, int threads) {
-  constexpr std::int64_t worthwhile = 1 << 14;  // hits of a part
-  const std::int64_t each = std::max(worthwhile, 4 * queries);
-  return std::clamp<std::int64_t>(hits / each, 1, threads);
+std::int64_t parts_of(std::int64_t hits, std::int64_t queries, int team) {
+  return std::clamp<std::int64_t>(hits / std::max<std::int64_t>(4 * queries, 1), 1, team);
 }
 
 // Where each part's next hit of each query goes.
 class places {
  public:
-  places(std::span<const std::uint32_t> owners, std::int64_t queries, int threads)
+  places(std::span<const std::uint32_t> owners, std::int64_t queries, int team)
       : owners_(owners),
         queries_(queries),
-        parts_(parts_of(static_cast<std::int64_t>(owners.size()), queries, threads)),
+        team_(team),
+        parts_(parts_of(static_cast<std::int64_t>(owners.size()), queries, team)),
         next_(static_cast<std::size_t>(parts_ * queries), 0) {
     each([&](std::int64_t& next, std::size_t) { ++next; });
   }
@@ -42,8 +50,7 @@ class places {
   template <class F>
   void each(const F& f) {
     const std::size_t all = owners_.size(), parts = static_cast<std::size_t>(parts_);
-    const auto threads = static_cast<int>(parts_);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
+#pragma omp parallel for num_threads(team_) schedule(static, 1) if (team_ > 1)
     for (std::size_t p = 0; p < parts; ++p) {
       std::int64_t* const own = next_.data() + static_cast<std::int64_t>(p) * queries_;
       for (std::size_t h = all * p / parts; h < all * (p + 1) / parts; ++h) f(own[owners_[h]], h);
@@ -52,7 +59,9 @@ class places {
 
  private:
   std::span<const std::uint32_t> owners_;
-  std::int64_t queries_, parts_;
+  std::int64_t queries_;
+  int team_;
+  std::int64_t parts_;
   std::vector<std::int64_t> next_;  // [parts][queries]
 };
 
@@ -63,7 +72,8 @@ void append_hits(range_answer& answer, std::int64_t count, const unordered_hits&
   const std::size_t before = answer.objects.size(), first = answer.starts.size() - 1;
   answer.starts.resize(first + static_cast<std::size_t>(count) + 1);
   const std::span<std::int64_t> starts = std::span(answer.starts).subspan(first);
-  places to(hits.queries, count, threads);
+  const int team = team_for(static_cast<std::int64_t>(hits.entries.size()), threads);
+  places to(hits.queries, count, team);
   to.begin(starts);
   raw_vector<entry> ordered(hits.entries.size());
   to.each([&](std::int64_t& next, std::size_t h) {
@@ -71,7 +81,7 @@ void append_hits(range_answer& answer, std::int64_t count, const unordered_hits&
   });
   answer.objects.resize(before + ordered.size());
   answer.distances.resize(before + ordered.size());
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+#pragma omp parallel for num_threads(team) schedule(dynamic, 16) if (team > 1)
   for (std::int64_t q = 0; q < count; ++q) {
     const auto begin = static_cast<std::size_t>(starts[static_cast<std::size_t>(q)]);
     const auto end = static_cast<std::size_t>(starts[static_cast<std::size_t>(q) + 1]);

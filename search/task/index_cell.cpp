@@ -80,7 +80,7 @@ std::int64_t scratch_bytes(const cell& c, const index_extent& of) {
 }  // namespace
 
 std::size_t bytes_of(const cell& c) {
-  constexpr std::int64_t word_bytes = 32;  // of objects without a dimension, about
+  constexpr std::int64_t word_bytes = 64;  // of objects without a dimension, about
   const workload& p = c.problem;
   const std::int64_t each = std::max<std::int64_t>(
       value_of<std::int64_t>(c.of_problem, "dimension") * std::int64_t{sizeof(float)}, word_bytes);

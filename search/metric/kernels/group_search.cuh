@@ -12,10 +12,12 @@ template <class M, class Job = group_job<M>>
 struct nearest_kernel {
   static constexpr int max_threads = group_threads, min_blocks = group_blocks;
   struct storage {
-    group_storage group;
+    group_storage<M> group;
     entry bound[simt::warp_size];  // a greater entry is none of the k nearest
     int found[simt::warp_size];    // entries in a query's list
-    int full[3];                   // of this part, the next and the last: whether a list is long
+    int wanted;                    // the number of the next meeting, once a list is long
+    int finished;                  // warps that have searched
+    int ran_over;                  // whether an entry found no room
   };
   struct args {
     Job job;  // lists: entries, room for list_room()
@@ -24,8 +26,10 @@ struct nearest_kernel {
     simt::global<std::int64_t> objects;  // as in knn_job
     simt::global<float> distances;
   };
-  // A list longer than this is cut to its k least entries before each thread may add one.
+  // A list longer than this is cut to its k least entries. The warps meet for it after their parts,
+  // in each of which a thread mostly adds no more than an entry.
   KSELECT_HD static constexpr int longest_list(int k) { return 2 * k > k + 64 ? 2 * k : k + 64; }
+  static constexpr int worth_a_cut = 8;  // entries more than k, when the warps meet
   static constexpr int list_room(int k, int threads) { return longest_list(k) + threads; }
 
   template <class Simt>
@@ -33,87 +37,87 @@ struct nearest_kernel {
     const group<M, Simt, Job> g(simt, a.job);
     begin_group(g, shared.group, [&](std::int64_t number) { return simt.load(a.radii, number); });
     if (simt.lane() == 0) shared.bound[simt.warp()] = ~entry{0};
-    // Mostly few more than k objects are within the first radius. A list that runs over gives a
-    // radius that has far fewer, and the group begins again. In the last turn the warps wait for
-    // each other after each part and cut long lists, which ends with any objects.
-    constexpr int turns = 4;
-    for (int turn = 0; turn < turns; ++turn) {
-      find(g, shared, a, turn == turns - 1);
-      if (!any_ran_over(g, shared, a)) break;
-      simt.sync_block();  // all have read the counts
-      if (simt.warp() < g.active) narrow(g, shared, a);
-    }
+    // A warp may hear late that a list is long, or compare gathered pairs of several parts, and add
+    // an entry for which there is no room. Then the group begins again. Each time the list's bound
+    // is less, so this ends.
+    do {
+      simt.sync_block();  // all have read whether a list ran over
+      search<Simt>(g, shared, a).run();
+    } while (shared.ran_over != 0);
     if (simt.warp() < g.active) write(g, shared, a);
   }
 
  private:
-  // Lists the objects within the queries' radii and bounds. Without cuts it ends soon after a list
-  // ran over.
+  // Lists the objects within the queries' radii and bounds. Mostly few more than k are within the
+  // first radius. When a list is long, the warps meet after their parts, and each cuts its own
+  // query's list, which lowers its radius for the objects that are left.
   template <class Simt>
-  KSELECT_HD static void find(const group<M, Simt, Job>& g, storage& shared, const args& a,
-                              bool cuts) {
-    Simt& simt = g.simt;
-    begin_search(g, shared.group);
-    if (simt.lane() == 0) shared.found[simt.warp()] = 0;
-    if (simt.thread() < 3) shared.full[simt.thread()] = 0;
-    simt.sync_block();
-    int part = 0;
-    const int room = a.job.layout.room, enough = cuts ? longest_list(a.k) : room;
-    search_group(
-        g, shared.group,
-        [&](int q, float d, std::int64_t object) {
-          const entry e = make_entry(d, object);
-          if (e > shared.bound[q]) return;
-          const int place = simt.atomic_add(shared.found[q], 1);
-          if (place < room) g.template list<entry>(q)[place] = e;
-          simt.count(simt::counter::queue_inserts);
-          if (place >= enough) shared.full[part] = 1;  // all who write it write the same
-        },
-        [&] {
-          // A warp may see the flag late, since no barrier is between, and then only does more. All
-          // its lanes must see the same value, so they vote.
-          if (!cuts) return simt.ballot(simt::full_mask, shared.full[0] != 0) == 0;
-          part = end_part(g, shared, a.k, part);
-          return true;
-        });
-    simt.sync_block();
-  }
+  class search {
+   public:
+    KSELECT_HD search(const group<M, Simt, Job>& g, storage& shared, const args& a)
+        : g_(g), shared_(shared), a_(a) {}
 
-  template <class Simt>
-  KSELECT_HD static bool any_ran_over(const group<M, Simt, Job>& g, const storage& shared,
-                                      const args& a) {
-    bool any = false;
-    for (int q = 0; q < g.active; ++q) any = any || shared.found[q] > a.job.layout.room;
-    return any;
-  }
-  // Takes the k-th least entry of a list that ran over as the bound of the warp's own query.
-  template <class Simt>
-  KSELECT_HD static void narrow(const group<M, Simt, Job>& g, storage& shared, const args& a) {
-    Simt& simt = g.simt;
-    const int own = simt.warp();
-    const bool ran_over = shared.found[own] > a.job.layout.room;
-    simt.sync_warp(simt::full_mask);
-    if (!ran_over) return;
-    if (simt.lane() == 0) shared.found[own] = a.job.layout.room;
-    simt.sync_warp(simt::full_mask);
-    cut(g, shared, a.k);
-    const float radius = distance_of(shared.bound[own]);
-    if (simt.lane() == 0 && radius < shared.group.radius[own]) shared.group.radius[own] = radius;
-  }
+    KSELECT_HD void run() {
+      Simt& simt = g_.simt;
+      begin_search(g_, shared_.group);
+      if (simt.lane() == 0) shared_.found[simt.warp()] = 0;
+      if (simt.thread() == 0) shared_.wanted = shared_.finished = shared_.ran_over = 0;
+      simt.sync_block();
+      const auto found = [&](int q, float d, std::int64_t object) { add(q, d, object); };
+      auto parts = parts_of(g_, shared_.group, found);
+      parts.begin([&] { cut_together(); });
+      for (bool searches = true;;) {
+        while (searches && !is_wanted()) {
+          searches = parts.next();
+          if (!searches && simt.lane() == 0) simt.atomic_add(shared_.finished, 1);
+        }
+        // Warps come here from different parts, and those that have none any more.
+        simt.sync_warp(simt::full_mask);
+        simt.sync_block();  // until the next barrier nobody writes what is read here
+        if (shared_.finished == simt.warps() && shared_.wanted == met_) return;
+        cut_own();
+      }
+    }
 
-  // Cuts long lists. Returns the number of the next part.
-  template <class Simt>
-  KSELECT_HD static int end_part(const group<M, Simt, Job>& g, storage& shared, int k, int part) {
-    Simt& simt = g.simt;
-    const int next = part == 2 ? 0 : part + 1;
-    simt.sync_block();
-    // No thread reads the last part's flag any more, and none writes it before the next barrier.
-    if (simt.thread() == 0) shared.full[next == 2 ? 0 : next + 1] = 0;
-    if (shared.full[part] == 0) return next;
-    if (shared.found[simt.warp()] > longest_list(k)) cut(g, shared, k);
-    simt.sync_block();
-    return next;
-  }
+   private:
+    KSELECT_HD void add(int q, float d, std::int64_t object) {
+      const entry e = make_entry(d, object);
+      if (e > shared_.bound[q]) return;
+      const int place = g_.simt.atomic_add(shared_.found[q], 1);
+      if (place < a_.job.layout.room) {
+        g_.template list<entry>(q)[place] = e;
+      } else {
+        g_.simt.atomic_max(shared_.ran_over, 1);
+      }
+      g_.simt.count(simt::counter::queue_inserts);
+      if (place >= longest_list(a_.k)) g_.simt.atomic_max(shared_.wanted, met_ + 1);
+    }
+
+    // Whether the warps are to meet. All lanes of a warp must hear the same.
+    KSELECT_HD bool is_wanted() {
+      Simt& simt = g_.simt;
+      const int wanted = simt.lane() == 0 ? simt.atomic_add(shared_.wanted, 0) : 0;
+      return simt.shfl(simt::full_mask, wanted, 0) != met_;
+    }
+    // Where all warps are between the same parts anyway.
+    KSELECT_HD void cut_together() {
+      g_.simt.sync_block();
+      const bool wanted = is_wanted();
+      g_.simt.sync_block();
+      if (wanted) cut_own();
+    }
+    // All threads of the block, after a barrier. Ends with one.
+    KSELECT_HD void cut_own() {
+      if (shared_.found[g_.simt.warp()] >= a_.k + worth_a_cut) cut(g_.simt, shared_, a_);
+      ++met_;
+      g_.simt.sync_block();
+    }
+
+    const group<M, Simt, Job>& g_;
+    storage& shared_;
+    const args& a_;
+    int met_ = 0;  // times that the warps have met
+  };
 
   // The number of entries of the list that are less than e.
   KSELECT_HD static int rank(const entry* list, int count, entry e) {
@@ -122,11 +126,13 @@ struct nearest_kernel {
     return less;
   }
 
-  // Leaves the k least entries of the warp's own list, in any order.
+  // Leaves the k least entries of the warp's own list, in any order. The greatest of them bounds
+  // the query's radius. Takes no address of what a search holds in registers.
   template <class Simt>
-  KSELECT_HD static void cut(const group<M, Simt, Job>& g, storage& shared, int k) {
-    Simt& simt = g.simt;
-    const int own = simt.warp(), count = shared.found[own];
+  KSELECT_RARE KSELECT_HD static void cut(Simt simt, storage& shared, const args& a) {
+    const group<M, Simt, Job> g(simt, a.job);
+    const int own = simt.warp(), room = a.job.layout.room, k = a.k;
+    const int count = shared.found[own] < room ? shared.found[own] : room;
     auto* const list = g.template list<entry>(own);
     simt.count(simt::counter::queue_merges, simt.lane() == 0 ? 1 : 0);
     for (int i = simt.lane(); i < count; i += simt::warp_size) {
@@ -138,13 +144,18 @@ struct nearest_kernel {
       const int i = base + simt.lane();
       const entry e = i < count ? list[i] : ~entry{0};
       const bool keeps = i < count && e <= shared.bound[own];
-      // After the ballot no lane reads what is overwritten here.
       const std::uint32_t mask = simt.ballot(simt::full_mask, keeps);
+      simt.sync_warp(simt::full_mask);  // from here on no lane reads what is overwritten
       if (keeps) list[kept + Simt::popc(mask & simt.lanemask_lt())] = e;
       kept += Simt::popc(mask);
       simt.sync_warp(simt::full_mask);
     }
-    if (simt.lane() == 0) shared.found[own] = kept;
+    if (simt.lane() == 0) {
+      shared.found[own] = kept;
+      const float radius = distance_of(shared.bound[own]);
+      if (radius < shared.group.radius[own]) shared.group.radius[own] = radius;
+    }
+    simt.sync_warp(simt::full_mask);
   }
 
   // Writes the warp's own answer: an entry's rank is its place.
@@ -168,7 +179,7 @@ template <class M, class Job = group_job<M>>
 struct within_group_kernel {
   static constexpr int max_threads = group_threads, min_blocks = group_blocks;
   struct storage {
-    group_storage group;
+    group_storage<M> group;
   };
   struct args {
     Job job;  // without lists
@@ -182,13 +193,14 @@ struct within_group_kernel {
     begin_group(g, shared.group, [&](std::int64_t) { return a.radius; });
     begin_search(g, shared.group);
     simt.sync_block();
-    search_group(
-        g, shared.group,
-        [&](int q, float d, std::int64_t object) {
-          a.hits.add(
-              simt, [&] { return simt.load(a.job.order, g.first + q); }, d, object);
-        },
-        [] { return true; });
+    const auto found = [&](int q, float d, std::int64_t object) {
+      a.hits.add(
+          simt, [&] { return simt.load(a.job.order, g.first + q); }, d, object);
+    };
+    auto parts = parts_of(g, shared.group, found);
+    parts.begin([] {});
+    while (parts.next()) {
+    }
   }
 };
 

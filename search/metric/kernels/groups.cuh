@@ -11,6 +11,7 @@
 //   nearest_kernel       the k nearest objects of each query; needs those radii
 //   within_group_kernel  all objects within one radius
 
+#include "search/metric/kernels/screened_pairs.cuh"
 #include "search/metric/kernels/walks.cuh"
 
 namespace kselect::search::metric_space {
@@ -138,17 +139,19 @@ KSELECT_HD void measure_all(const group<M, Simt, Job>& g, const typename M::view
 }
 
 // What a group knows of its queries.
+template <class M>
 struct group_storage {
   std::uint32_t number[simt::warp_size];
   float radius[simt::warp_size];
   int last[simt::warp_size];  // as in cluster_walk
   int listed;                 // clusters that some query needs
+  pair_memory<M, group_threads / simt::warp_size> pairs;
 };
 
 // Calls f(q, distance) for each query of the group and one of the centres or pivots. Distances that
 // the approach kept are not measured again.
 template <class M, class Simt, class Job, class F>
-KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage& shared,
+KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage<M>& shared,
                                const typename M::view& centres, int c, const F& f) {
   if (g.job.known.size == 0) return measure_all(g, centres, c, nullptr, g.all(), f);
   for (int q = 0; q < g.active; ++q) {
@@ -156,54 +159,63 @@ KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage
   }
 }
 
-// Calls f(q, distance, object) in one thread for each object that is at most the radius of query q
-// of the group away. All threads call round() after each part of the search; a thread calls f at
-// most once for each query in a part. A warp that hears false from round() leaves out the rest: all
-// of its lanes must hear the same, and if round() has barriers, all threads must hear true.
-template <class M, class Simt, class F, class Round>
-KSELECT_HD void search_group(const group<M, Simt>& g, group_storage& shared, const F& f,
-                             const Round& round) {
-  ask_centres(g, shared, f, round);
-  list_clusters(g, shared);
-  const auto* const masks = g.template of_clusters<std::uint32_t>();
-  const auto* const list = reinterpret_cast<const int*>(masks + g.job.walk.clusters);
-  Simt& simt = g.simt;
-  for (int base = 0; base < shared.listed; base += simt.warps()) {
-    const int at = base + simt.warp();
-    const bool has = at < shared.listed;
-    const int c = has ? list[at] : 0;
-    const std::uint32_t mask = has ? masks[c] : 0;
-    if (has && simt.lane() == 0) simt.count(simt::counter::clusters, Simt::popc(mask));
-    // Object numbers have 32 bits; so have the registers that the loop keeps.
-    const int end = has ? static_cast<int>(g.begin(c + 1)) : 0;
-    int i = has ? static_cast<int>(g.begin(c)) + simt.lane() : 0;
-    for (int left = static_cast<int>(longest(g, list, base, shared.listed)); left > 0;
-         left -= simt::warp_size, i += simt::warp_size) {
-      if (i < end) {
-        measure_all(g, g.job.walk.members, i, shared.radius, mask,
-                    [&](int q, float d) { f(q, d, simt.load(g.job.walk.member_numbers, i)); });
-      }
-      if (!round()) return;
-    }
-  }
-}
+// Compares members of clusters with the queries of a group.
+template <class M, class Simt, class F>
+class member_search {
+ public:
+  // f(q, distance, object number).
+  KSELECT_HD member_search(const group<M, Simt>& g, group_storage<M>& shared, const F& f)
+      : g_(g), shared_(shared), f_(f) {}
 
-// The members of the largest of the clusters that the warps search next.
-template <class M, class Simt>
-KSELECT_HD std::int64_t longest(const group<M, Simt>& g, const int* list, int base, int listed) {
-  if (g.job.walk.of.size > 0) return g.job.walk.of.size;
-  std::int64_t most = 0;
-  for (int at = base; at < listed && at < base + g.simt.warps(); ++at) {
-    const std::int64_t size = g.begin(list[at] + 1) - g.begin(list[at]);
-    if (size > most) most = size;
+  // The caller's member i, if it `has` one, with the queries of a mask, which is the same in all
+  // lanes of a warp.
+  KSELECT_HD void compare(bool has, int i, std::uint32_t mask) {
+    if (!has) return;
+    measure_all(g_, g_.job.walk.members, i, shared_.radius, mask,
+                [&](int q, float d) { f_(q, d, g_.simt.load(g_.job.walk.member_numbers, i)); });
   }
-  return most;
-}
+  KSELECT_HD void finish() {}
+
+ private:
+  const group<M, Simt>& g_;
+  const group_storage<M>& shared_;
+  const F& f_;
+};
+template <screening M, class Simt, class F>
+class member_search<M, Simt, F> {
+ public:
+  KSELECT_HD member_search(const group<M, Simt>& g, group_storage<M>& shared, const F& f)
+      : g_(g),
+        f_(f),
+        pairs_(g.simt, shared.pairs.of_warp[g.simt.warp()], g.job.walk.members, {g},
+               shared.radius) {}
+
+  KSELECT_HD void compare(bool has, int i, std::uint32_t mask) {
+    pairs_.test(has, static_cast<std::uint32_t>(i), mask, found());
+  }
+  // Some of what compare() got may be compared only here.
+  KSELECT_HD void finish() { pairs_.finish(found()); }
+
+ private:
+  struct staged_queries {
+    const group<M, Simt>& g;
+    KSELECT_HD void* operator()(int q) const { return g.staged(q); }
+  };
+  KSELECT_HD auto found() const {
+    return [this](int q, float d, std::uint32_t i) {
+      f_(q, d, g_.simt.load(g_.job.walk.member_numbers, i));
+    };
+  }
+
+  const group<M, Simt>& g_;
+  const F& f_;
+  pair_list<M, Simt, staged_queries> pairs_;
+};
 
 // Measures the centres, and finds which queries no bound keeps from a cluster: a mask for each.
-template <class M, class Simt, class F, class Round>
-KSELECT_HD void ask_centres(const group<M, Simt>& g, group_storage& shared, const F& f,
-                            const Round& round) {
+template <class M, class Simt, class F, class Between>
+KSELECT_HD void ask_centres(const group<M, Simt>& g, group_storage<M>& shared, const F& f,
+                            const Between& between) {
   Simt& simt = g.simt;
   const auto& walk = g.job.walk;
   auto* const masks = g.template of_clusters<std::uint32_t>();
@@ -220,14 +232,14 @@ KSELECT_HD void ask_centres(const group<M, Simt>& g, group_storage& shared, cons
       });
       masks[c] = mask;
     }
-    round();
+    between();
   }
   simt.sync_block();
 }
 
 // Takes from each mask the queries that an earlier cluster contains, and lists the others.
 template <class M, class Simt>
-KSELECT_HD void list_clusters(const group<M, Simt>& g, group_storage& shared) {
+KSELECT_HD void list_clusters(const group<M, Simt>& g, group_storage<M>& shared) {
   Simt& simt = g.simt;
   const int clusters = g.job.walk.clusters;
   auto* const masks = g.template of_clusters<std::uint32_t>();
@@ -245,9 +257,70 @@ KSELECT_HD void list_clusters(const group<M, Simt>& g, group_storage& shared) {
   simt.sync_block();
 }
 
+// The search of a group's clusters in parts: of each warp's own members, up to one a lane. Calls
+// f(q, distance, object) in one thread for each object that is at most the radius of query q of the
+// group away. A radius may shrink between two parts.
+template <class M, class Simt, class F>
+class cluster_parts {
+ public:
+  KSELECT_HD cluster_parts(const group<M, Simt>& g, group_storage<M>& shared, const F& f)
+      : g_(g), shared_(shared), f_(f), members_(g, shared, f) {}
+
+  // All threads, once, before the parts. They call between() together after each few centres.
+  template <class Between>
+  KSELECT_HD void begin(const Between& between) {
+    ask_centres(g_, shared_, f_, between);
+    list_clusters(g_, shared_);
+  }
+
+  // The warp's next part. False if there is none any more.
+  KSELECT_HD bool next() {
+    if (left_ <= 0) {
+      if (base_ >= shared_.listed) {
+        members_.finish();
+        return false;
+      }
+      take_cluster();
+    }
+    members_.compare(i_ < end_, i_, mask_);
+    i_ += simt::warp_size;
+    left_ -= simt::warp_size;
+    return true;
+  }
+
+ private:
+  // Warps take neighbouring clusters of the list. Object numbers have 32 bits; so have registers.
+  KSELECT_HD void take_cluster() {
+    Simt& simt = g_.simt;
+    const auto* const masks = g_.template of_clusters<std::uint32_t>();
+    const auto* const list = reinterpret_cast<const int*>(masks + g_.job.walk.clusters);
+    const int at = base_ + simt.warp();
+    const bool has = at < shared_.listed;
+    const int c = has ? list[at] : 0;
+    mask_ = has ? masks[c] : 0;
+    if (has && simt.lane() == 0) simt.count(simt::counter::clusters, Simt::popc(mask_));
+    end_ = has ? static_cast<int>(g_.begin(c + 1)) : 0;
+    i_ = has ? static_cast<int>(g_.begin(c)) + simt.lane() : 0;
+    left_ = has ? end_ - static_cast<int>(g_.begin(c)) : 0;
+    base_ += simt.warps();
+  }
+
+  const group<M, Simt>& g_;
+  group_storage<M>& shared_;
+  const F& f_;
+  member_search<M, Simt, F> members_;
+  int base_ = 0, i_ = 0, end_ = 0, left_ = 0;
+  std::uint32_t mask_ = 0;
+};
+template <class M, class Simt, class F>
+KSELECT_HD cluster_parts<M, Simt, F> parts_of(const group<M, Simt>& g, group_storage<M>& shared,
+                                              const F& f) {
+  return {g, shared, f};
+}
+
 // Stages the queries of a group; radius(query number) is that of one.
 template <class M, class Simt, class Job, class Radius>
-KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage& shared,
+KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage<M>& shared,
                             const Radius& radius) {
   Simt& simt = g.simt;
   for (int q = 0; q < g.active; ++q) {
@@ -258,10 +331,10 @@ KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage& shared,
     shared.radius[q] = radius(number);
   }
 }
-// Before each search_group(). No thread may still read what an earlier one left. A barrier must
-// follow.
+// Before the first part of a search. No thread may still read what an earlier one left. A barrier
+// must follow.
 template <class M, class Simt, class Job>
-KSELECT_HD void begin_search(const group<M, Simt, Job>& g, group_storage& shared) {
+KSELECT_HD void begin_search(const group<M, Simt, Job>& g, group_storage<M>& shared) {
   const int thread = g.simt.thread();
   if (thread < g.active) shared.last[thread] = 0x7fffffff;
   if (thread == 0) shared.listed = 0;

@@ -27,7 +27,7 @@ KSELECT_HD float* pivot_distances(const group<M, Simt, pivot_group_job<M>>& g) {
 
 template <class M, class Simt>
 KSELECT_HD void ask_pivots(const group<M, Simt, pivot_group_job<M>>& g,
-                           const group_storage& shared) {
+                           const group_storage<M>& shared) {
   Simt& simt = g.simt;
   const int stride = simt.warps();
   auto* const measured = pivot_distances(g);
@@ -70,7 +70,7 @@ template <class M, class Simt>
 class pivot_tests {
  public:
   using group_type = group<M, Simt, pivot_group_job<M>>;
-  KSELECT_HD pivot_tests(const group_type& g, const group_storage& shared)
+  KSELECT_HD pivot_tests(const group_type& g, const group_storage<M>& shared)
       : g_(g),
         shared_(shared),
         price_(tests_of_distance<M>(g.job.walk.objects)),
@@ -141,35 +141,59 @@ class pivot_tests {
   }
 
   const group_type& g_;
-  const group_storage& shared_;
+  const group_storage<M>& shared_;
   int price_, nearest_;
 };
 
-// As search_group of clusters.
-template <class M, class Simt, class F, class Round>
-KSELECT_HD void search_group(const group<M, Simt, pivot_group_job<M>>& g, group_storage& shared,
-                             const F& f, const Round& round) {
-  Simt& simt = g.simt;
-  ask_pivots(g, shared);
-  const pivot_tests<M, Simt> tests(g, shared);
-  const std::int64_t n = g.job.walk.objects.count;
-  // From some objects before the middle on, and around to there. The start is a multiple of
-  // a warp's objects.
-  const std::int64_t before = tests.middle() - 2 * simt.threads();
-  const std::int64_t start = before < 0 ? 0 : before / simt::warp_size * simt::warp_size;
-  for (std::int64_t base = 0; base < n; base += simt.threads()) {
-    const std::int64_t number = base + simt.thread();
-    const std::int64_t i = start + number < n ? start + number : start + number - n;
+// As cluster_parts. A part has an object for each thread of the block.
+template <class M, class Simt, class F>
+class pivot_parts {
+ public:
+  using group_type = group<M, Simt, pivot_group_job<M>>;
+  KSELECT_HD pivot_parts(const group_type& g, group_storage<M>& shared, const F& f)
+      : g_(g), shared_(shared), f_(f), tests_(after_asking(g, shared)) {
+    // From some objects before the middle on, and around to there. The start is a multiple of
+    // a warp's objects.
+    const std::int64_t before = tests_.middle() - 2 * g.simt.threads();
+    start_ = before < 0 ? 0 : before / simt::warp_size * simt::warp_size;
+  }
+
+  template <class Between>
+  KSELECT_HD void begin(const Between&) {}
+
+  KSELECT_HD bool next() {
+    Simt& simt = g_.simt;
+    const std::int64_t n = g_.job.walk.objects.count, number = base_ + simt.thread();
+    if (base_ >= n) return false;
+    base_ += simt.threads();
+    const std::int64_t i = start_ + number < n ? start_ + number : start_ + number - n;
     // Threads without an object test one again, for no query.
     const bool has = number < n;
-    const std::uint32_t mask = tests.kept(has ? i : start, has ? g.all() : std::uint32_t{0});
-    if (has) {
-      simt.count(simt::counter::pruned, g.active - Simt::popc(mask));
-      measure_all(g, g.job.walk.objects, i, shared.radius, mask,
-                  [&](int q, float d) { f(q, d, simt.load(g.job.walk.numbers, i)); });
-    }
-    if (!round()) return;
+    const std::uint32_t mask = tests_.kept(has ? i : start_, has ? g_.all() : std::uint32_t{0});
+    if (!has) return true;
+    simt.count(simt::counter::pruned, g_.active - Simt::popc(mask));
+    measure_all(g_, g_.job.walk.objects, i, shared_.radius, mask,
+                [&](int q, float d) { f_(q, d, simt.load(g_.job.walk.numbers, i)); });
+    return true;
   }
+
+ private:
+  KSELECT_HD static pivot_tests<M, Simt> after_asking(const group_type& g,
+                                                      group_storage<M>& shared) {
+    ask_pivots(g, shared);
+    return {g, shared};
+  }
+
+  const group_type& g_;
+  group_storage<M>& shared_;
+  const F& f_;
+  pivot_tests<M, Simt> tests_;
+  std::int64_t start_ = 0, base_ = 0;
+};
+template <class M, class Simt, class F>
+KSELECT_HD pivot_parts<M, Simt, F> parts_of(const group<M, Simt, pivot_group_job<M>>& g,
+                                            group_storage<M>& shared, const F& f) {
+  return {g, shared, f};
 }
 
 }  // namespace kselect::search::metric_space

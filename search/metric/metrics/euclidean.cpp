@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/copy_by_threads.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/vectors.hpp"
@@ -99,8 +100,9 @@ raw_vector<std::byte> euclidean::image(const set& s, int threads) {
   raw_vector<std::byte> bytes(static_cast<std::size_t>(s.count() * s.dimension()) * sizeof(float));
   // A line of memory holds as many floats of a column: it is written at once.
   constexpr std::int64_t line = 16, worthwhile = 1 << 16;
-#pragma omp parallel for num_threads(threads) \
-    schedule(static) if (s.count() * s.dimension() >= worthwhile)
+  // The team of all copies (runtime/copy_by_threads.hpp).
+  const int team = s.count() * s.dimension() < worthwhile ? 1 : runtime::moving_threads(threads);
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
   for (std::int64_t first = 0; first < s.count(); first += line) {
     const std::int64_t size = std::min(line, s.count() - first);
     for (std::int64_t c = 0; c < s.dimension(); ++c) {

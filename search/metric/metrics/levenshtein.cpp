@@ -124,34 +124,59 @@ levenshtein::probe levenshtein::prepare(const set& s, std::int64_t i) {
 }
 
 namespace {
+
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+// Where the parts of an image begin; its characters are at 0.
+struct image_places {
+  std::size_t lengths, codes, end;
+
+  image_places(std::int64_t words, std::int64_t longest)
+      : lengths(aligned(static_cast<std::size_t>(words) * sizeof(std::uint64_t))),
+        codes(lengths + aligned(static_cast<std::size_t>(words) * sizeof(levenshtein::code))),
+        end(codes + static_cast<std::size_t>(words * longest) * sizeof(levenshtein::code)) {}
+};
+
+// As in a view.
+std::uint64_t counted(std::span<const levenshtein::code> word) {
+  std::uint64_t once = 0, twice = 0;
+  for (const levenshtein::code c : word) {
+    const std::uint64_t bit = std::uint64_t{1} << c % 32;
+    twice |= once & bit;
+    once |= bit;
+  }
+  return once | twice << 32;
+}
+
 }  // namespace
 
 raw_vector<std::byte> levenshtein::image(const set& s, int /*threads*/) {
   const auto count = static_cast<std::size_t>(s.count());
-  const std::size_t lengths_bytes = aligned(count * sizeof(code));
-  const auto longest = static_cast<std::size_t>(s.longest());
-  raw_vector<std::byte> bytes(lengths_bytes + count * longest * sizeof(code), std::byte{0});
-  const auto put = [&](std::size_t at, code c) { std::memcpy(bytes.data() + at, &c, sizeof c); };
+  const image_places at(s.count(), s.longest());
+  raw_vector<std::byte> bytes(at.end, std::byte{0});
+  const auto put = [&](std::size_t place, auto value) {
+    std::memcpy(bytes.data() + place, &value, sizeof value);
+  };
   for (std::size_t i = 0; i < count; ++i) {
     const auto own = s.codes(static_cast<std::int64_t>(i));
-    put(i * sizeof(code), static_cast<code>(own.size()));
+    put(i * sizeof(std::uint64_t), counted(own));
+    put(at.lengths + i * sizeof(code), static_cast<code>(own.size()));
     for (std::size_t j = 0; j < own.size(); ++j) {
-      put(lengths_bytes + (j * count + i) * sizeof(code), own[j]);
+      put(at.codes + (j * count + i) * sizeof(code), own[j]);
     }
   }
   return bytes;
 }
 
 levenshtein::view levenshtein::attach(const set& s, std::byte* memory) {
-  const auto count = static_cast<std::size_t>(s.count());
   const std::int64_t longest = s.longest();
-  return {
-      {reinterpret_cast<const code*>(memory), s.count()},
-      {reinterpret_cast<const code*>(memory + aligned(count * sizeof(code))), s.count() * longest},
-      s.count(),
-      s.symbols(),
-      blocks_of(longest)};
+  const image_places at(s.count(), longest);
+  return {{reinterpret_cast<const std::uint64_t*>(memory), s.count()},
+          {reinterpret_cast<const code*>(memory + at.lengths), s.count()},
+          {reinterpret_cast<const code*>(memory + at.codes), s.count() * longest},
+          s.count(),
+          s.symbols(),
+          blocks_of(longest)};
 }
 
 }  // namespace kselect::search::metric_space

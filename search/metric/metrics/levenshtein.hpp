@@ -66,6 +66,9 @@ struct levenshtein {
   };
 
   struct view {
+    // [count] what each word has of the characters numbered c modulo 32: bit c, one; bit 32 + c,
+    // two
+    simt::global<const std::uint64_t> characters;
     simt::global<const code> lengths;  // [count]
     simt::global<const code> codes;    // [longest][count]
     std::int64_t count;
@@ -99,7 +102,10 @@ struct levenshtein {
   template <class Simt>
   KSELECT_HD static void stage(Simt& simt, const view& queries, std::int64_t q, void* staged) {
     const int length = simt.load(queries.lengths, q);
-    if (simt.thread() == 0) *static_cast<int*>(staged) = length;
+    if (simt.thread() == 0) {
+      *static_cast<int*>(staged) = length;
+      characters_of(staged) = simt.load(queries.characters, q);
+    }
     std::uint64_t* const matches = matches_of(staged);
     const int words = blocks_of(length) * queries.symbols;
     for (int w = simt.thread(); w < words; w += simt.threads()) {
@@ -117,6 +123,29 @@ struct levenshtein {
     return compare(*static_cast<const int*>(staged), matches_of(staged), v.symbols,
                    simt.load(v.lengths, i),
                    [&](int j) { return simt.load(v.codes, j * v.count + i); });
+  }
+
+  // Optional, for kernels: a test that spares comparisons. A word becomes another by at least as
+  // many edits as it has characters too many, or too few. Counted up to two of each character, they
+  // are too few rather than too many, and so they are where characters share a number.
+  static constexpr bool screens = true;
+  struct outline {
+    std::uint64_t characters;
+    int length;
+  };
+  template <class Simt>
+  KSELECT_HD static outline outline_of(Simt& simt, const view& v, std::int64_t i) {
+    return {simt.load(v.characters, i), simt.load(v.lengths, i)};
+  }
+  // Whether a staged word is certainly further than `radius` away. The sum and the difference of
+  // those too many and too few are known, and the greater is half of both.
+  template <class Simt>
+  KSELECT_HD static bool certainly_beyond(Simt&, const outline& own, void* staged, float radius) {
+    const std::uint64_t differ = own.characters ^ characters_of(staged);
+    const int apart = own.length - *static_cast<const int*>(staged);
+    const int sum = Simt::popc(static_cast<std::uint32_t>(differ)) +
+                    Simt::popc(static_cast<std::uint32_t>(differ >> 32));
+    return static_cast<float>(sum + (apart < 0 ? -apart : apart)) > 2 * radius;
   }
 
   // Optional, for kernels: compares word i with several staged words at once. A character is loaded
@@ -189,8 +218,11 @@ struct levenshtein {
     return true;
   }
 
-  static constexpr std::size_t header_bytes = 16;  // the word's length; then its matches
+  static constexpr std::size_t header_bytes = 16;  // the word's length and characters; then matches
 
+  KSELECT_HD static std::uint64_t& characters_of(void* staged) {
+    return static_cast<std::uint64_t*>(staged)[1];
+  }
   KSELECT_HD static std::uint64_t* matches_of(void* staged) {
     return reinterpret_cast<std::uint64_t*>(static_cast<unsigned char*>(staged) + header_bytes);
   }

@@ -16,7 +16,7 @@ namespace kselect::search::metric_space {
 
 struct levenshtein_table : levenshtein {
   static constexpr std::string_view name = "levenshtein_table";
-  static constexpr bool measures_several = false;
+  static constexpr bool measures_several = false, screens = false;
 
   struct probe {
     std::vector<code> codes;

@@ -1,7 +1,7 @@
-// Searches by groups whose lists run over. Objects lie on a line, from their only pivot on, and a
-// group begins at those that are as far from it as its first query. To its other queries these are
-// the farthest, and each later one is nearer. So their lists run over in every turn, and the last
-// turn cuts them after each part. When a thread hears that a list ran over, its warp ends together.
+// Searches by groups whose lists become long. Objects lie on a line, from their only pivot on, and
+// a group begins at those that are as far from it as its first query. To its other queries these
+// are the farthest, and each later one is nearer. So their lists become long again and again, and
+// the warps meet to cut them, each after a part of its own and some after their last.
 
 #include <numeric>
 
@@ -14,8 +14,8 @@ namespace kselect::search::metric_space {
 namespace {
 
 // `groups` groups of two queries: one among the objects, and one beyond all. The first is where a
-// group's parts begin at an odd multiple of 32. So the other's list, which has room for k + 128 and
-// gets k + 32 and then 64 from each part, runs over amid a part: some lanes have gone on by then.
+// group's parts begin at an odd multiple of 32. So a list of the other may become long amid a part:
+// some lanes have gone on by then.
 world line_of(std::int64_t objects, int groups) {
   std::vector<float> line(static_cast<std::size_t>(objects)), queries;
   std::iota(line.begin(), line.end(), 0.0F);
@@ -43,18 +43,18 @@ class GroupLists : public testing::Test {
     const knn_answer answer = search->knn(*w.queries, k, {}, report);
     EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 1), "") << k << ", seed " << seed;
     EXPECT_EQ(answer.objects[static_cast<std::size_t>(k)], w.objects->count() - 1);
-    // Once after each of three turns for every second query, and more in the last turn.
+    // Several times for every second query.
     EXPECT_GT((*report.counters)[simt::counter::queue_merges], 3 * w.queries->count() / 2) << k;
   }
 };
 
 TEST_F(GroupLists, OfEachLengthEndInAnyOrderOfLanes) {
-  const world w = line_of(1000, 2);
+  const world w = line_of(1600, 2);
   for (std::int64_t k = 1; k <= 64; ++k) expect_cuts(w, k, static_cast<std::uint64_t>(k));
 }
 
 TEST_F(GroupLists, OfMoreGroupsThanPartsEnd) {
-  const world w = line_of(1000, 20);
+  const world w = line_of(1600, 20);
   for (const std::int64_t k : {1, 33, 64}) expect_cuts(w, k, 1);
 }
 

@@ -276,6 +276,56 @@ TEST(Groups, CutListsOfManyTies) {
   }
 }
 
+// Words of 40 letters, of which some share a bit of the test that spares comparisons: a few roots,
+// each changed up to five times, with letters that the objects do not have among the queries'.
+levenshtein::set changed_words(int count, std::uint32_t seed, int letters) {
+  std::mt19937 random(seed);
+  std::vector<word> words;
+  for (int i = 0; i < count; ++i) {
+    std::mt19937 of_root(static_cast<unsigned>(i % 12));
+    word own;
+    for (int c = 0; c < 5 + i % 12; ++c)
+      own.push_back(static_cast<char32_t>(U'a' + of_root() % 40));
+    for (auto changes = random() % 6; changes > 0; --changes) {
+      const auto at = random() % own.size();
+      const auto letter = static_cast<char32_t>(U'a' + random() % static_cast<unsigned>(letters));
+      const auto kind = random() % 3;
+      if (kind == 0) own[at] = letter;
+      if (kind == 1) own.insert(at, 1, letter);
+      if (kind == 2 && own.size() > 1) own.erase(at, 1);
+    }
+    words.push_back(own);
+  }
+  return levenshtein::set(words);
+}
+
+TEST(Groups, CompareOnlyWordsThatMayBeNear) {
+  world w{find_space("levenshtein"),
+          std::make_unique<set_holder<levenshtein>>(changed_words(600, 1, 40)),
+          std::make_unique<set_holder<levenshtein>>(changed_words(30, 2, 44))};
+  w.in.adapt(*w.queries, *w.objects);
+  const auto host = open_host_backend(executor_kind::cpu, 1);
+  const index_data index = w.build(index_kind::list_of_clusters, *host, 32);
+  const auto place = fibers_in_order(simt::schedule::random, 1);
+  const auto open = [&](walk_rule walk) {
+    return w.in.open(*w.objects, index, *place, {.walk = walk, .block_threads = 128});
+  };
+  for (int radius = 0; radius < 9; ++radius) {
+    search_report report, of_all;
+    const auto within = static_cast<float>(radius);
+    const range_answer found = open(walk_rule::groups)->range(*w.queries, within, report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, within, found, 1), "") << radius;
+    open(walk_rule::clusters)->range(*w.queries, within, of_all);
+    if (radius > 3) continue;
+    EXPECT_LT(report.done->distances, of_all.done->distances / 2) << radius;
+  }
+  for (const std::int64_t k : {1, 7, 60}) {
+    search_report report;
+    const knn_answer nearest = open(walk_rule::groups)->knn(*w.queries, k, {}, report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, nearest, 1), "") << k;
+  }
+}
+
 // On a GPU the lanes of a warp part, and a list may run over at any moment. At these sizes some do.
 TEST(Groups, OfAGpuFindTheNearest) {
   if (const std::string reason = why_unavailable(executor_kind::cuda); !reason.empty()) {
