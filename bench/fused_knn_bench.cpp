@@ -265,8 +265,8 @@ int measure(backend& place, const setting& s, const device_data& data) {
   const arm by = *arm_of(s.body);
   fused::prepared_corpus corpus(place, view<float>(data.of_base).data, s.n, s.dimension,
                                 metric::sqeuclidean, by.factors);
-  fused::fused_search search(place, corpus, s.q, s.k, false, by.body, fused::filtering::none,
-                             s.queries == "half");
+  fused::fused_search search(place, corpus, s.q, s.k, false,
+                             {.body = by.body, .half_product = s.queries == "half"});
   const fused::half_plan& half = search.plan().half;
   if (s.queries == "half" && !half.taken()) {
     throw error(failure::unsupported, "half of the products: " + half.impossible_because);

@@ -13,6 +13,7 @@
 
 #include "cli/answer_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/idle_threads.hpp"
 #include "cli/job_progress.hpp"
 #include "cli/knn_options.hpp"
 #include "runtime/error.hpp"
@@ -159,6 +160,8 @@ executor_kind executor_in_tiles(const knn_arguments& o) {
 }
 
 int in_tiles(const knn_arguments& o) {
+  const bool several = o.tiled.mpi || !o.tiled.gpus.empty() || o.tiled.ranks > 1;
+  if (several) let_idle_threads_sleep();
   refuse_what_executor_lacks(o, executor_in_tiles(o));
   if (o.indices.empty() || o.distances.empty()) {
     throw error(failure::usage,
@@ -170,7 +173,6 @@ int in_tiles(const knn_arguments& o) {
                 "--timing is for a search in memory: leave out --memory-limit, --mpi, --gpus, "
                 "--ranks and --resume");
   }
-  const bool several = o.tiled.mpi || !o.tiled.gpus.empty() || o.tiled.ranks > 1;
   if (o.half_product && !several) {
     throw error(failure::usage,
                 "--half-product is for a search in memory or among ranks: leave out --memory-limit "

@@ -54,7 +54,10 @@ std::string passes_of(const tiled_report& r) {
 
 std::string ranks_text(const tiled_report& r, const communicator& ranks) {
   if (ranks.size() == 1) return "";
-  const char* const what = r.by_pairs ? ", which divide the pairs of vectors" : "";
+  const std::string what = r.by_pairs ? ", which divide the pairs of vectors"
+                           : r.list_length < r.k
+                               ? fmt::format(", whose lists have {} neighbours", r.list_length)
+                               : "";
   return fmt::format(" on each of {} ranks{}", ranks.size(), what);
 }
 

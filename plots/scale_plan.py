@@ -74,9 +74,10 @@ def _add_round(values: Mapping[str, list[float]], cell: Mapping[str, Any], numbe
         _add(values["loaded"], 4 * vectors * d, time["load"])
     _add(values["read"], cell["counts"]["bytes_read"] / ranks, time["read"])
     _add(values["queries"], 4 * queries * d, time["queries"])
-    _add(values["download"], _EXCHANGED * queries * k, _download(time, resident=resident))
+    length = cell["counts"].get("list_length", k)  # older records have whole lists
+    _add(values["download"], _EXCHANGED * queries * length, _download(time, resident=resident))
     if ranks > 1:
-        _add(values["link"], _EXCHANGED * queries * k * (ranks - 1) / ranks, time["exchange"])
+        _add(values["link"], _EXCHANGED * queries * length * (ranks - 1) / ranks, time["exchange"])
         _add(values["merged"], queries * k, time["merge"])
     _add(values["write"], _WRITTEN * queries * k, time["write"] * ranks)  # rank 0 alone writes
 

@@ -117,25 +117,29 @@ class cuda_backend final : public backend {
 
   void to_device(std::byte* to, std::span<const std::byte> from) override {
     live_device& gpu = live();
-    if (from.size() < staged_copies::worthwhile_bytes || is_pinned(from.data())) {
-      return move(to, from.data(), from.size());
+    if (from.size() < staged_copies::worthwhile_bytes || is_pinned(from)) {
+      return move(to, from.data(), from.size(), gpu.stream);
     }
     made(gpu.staged).to_device(to, from, gpu.stream);
   }
   void to_host(std::span<std::byte> to, const std::byte* from) override {
-    if (to.size() < staged_copies::worthwhile_bytes) return move(to.data(), from, to.size());
     live_device& gpu = live();
+    if (to.size() < staged_copies::worthwhile_bytes || is_pinned(to)) {
+      return move(to.data(), from, to.size(), gpu.stream);
+    }
     made(gpu.staged).to_host(to, from, gpu.stream);
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    move(to, from, bytes);
+    move(to, from, bytes, live().stream);
   }
   void to_device_beside(std::byte* to, std::span<const std::byte> from) override {
     live_device& gpu = live();
+    if (is_pinned(from)) return move(to, from.data(), from.size(), gpu.side);
     made(gpu.staged_beside).to_device(to, from, gpu.side);
   }
   void to_host_beside(std::span<std::byte> to, const std::byte* from) override {
     live_device& gpu = live();
+    if (is_pinned(to)) return move(to.data(), from, to.size(), gpu.side);
     made(gpu.staged_beside).to_host(to, from, gpu.side);
   }
 
@@ -283,15 +287,19 @@ class cuda_backend final : public backend {
         "does not declare (`synchronises`)"};
   }
 
-  static bool is_pinned(const void* memory) {
-    cudaPointerAttributes found{};
-    require(cudaPointerGetAttributes(&found, memory), "cudaPointerGetAttributes");
-    return found.type == cudaMemoryTypeHost;
+  // Both ends: pages are pinned whole, so that a neighbour's may hold one of them.
+  static bool is_pinned(std::span<const std::byte> memory) {
+    const auto holds = [](const std::byte* at) {
+      cudaPointerAttributes found{};
+      require(cudaPointerGetAttributes(&found, at), "cudaPointerGetAttributes");
+      return found.type == cudaMemoryTypeHost;
+    };
+    return !memory.empty() && holds(&memory.front()) && holds(&memory.back());
   }
-  void move(void* to, const void* from, std::size_t bytes) {
+  static void move(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
     if (bytes == 0) return;
-    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, live().stream), "cudaMemcpyAsync");
-    require(cudaStreamSynchronize(live().stream), "cudaStreamSynchronize");
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+    require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
 
   int number_;

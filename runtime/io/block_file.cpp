@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <limits>
@@ -16,6 +15,7 @@
 #include "runtime/available_memory.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/readers.hpp"
+#include "runtime/page_memory.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -88,18 +88,6 @@ block_shape checked_shape(const input_file& file, const file_header& header) {
                         shape.file_bytes()));
   }
   return shape;
-}
-
-struct release {
-  void operator()(std::byte* memory) const noexcept { std::free(memory); }
-};
-using page_buffer = std::unique_ptr<std::byte[], release>;
-
-page_buffer pages(std::int64_t bytes) {
-  auto* const memory = static_cast<std::byte*>(
-      std::aligned_alloc(page_bytes, static_cast<std::size_t>(whole_pages(bytes))));
-  if (memory == nullptr) throw std::bad_alloc();
-  return page_buffer(memory);
 }
 
 // The same file past the page cache; -1 where its file system cannot do that.
@@ -214,7 +202,7 @@ void block_reader::visit(
     const std::function<void(std::int64_t, std::span<const std::byte>)>& rows) const {
   if (count == 0) return;
   const std::int64_t stride = shape_.stride(), end = first + count;
-  const page_buffer memory = pages(buffer_bytes());
+  const auto memory = make_pages<std::byte>(static_cast<std::size_t>(buffer_bytes()));
   const std::span buffer(memory.get(), static_cast<std::size_t>(buffer_bytes()));
   for (std::int64_t at = first; at < end;) {
     const std::int64_t block = at / shape_.block_vectors, begin = block * shape_.block_vectors;

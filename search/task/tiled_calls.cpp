@@ -122,6 +122,7 @@ std::vector<std::pair<std::string, double>> counts_of(const json& ranks, const t
           {"rows_proven", sum("rows_proven")},
           {"query_tiles", static_cast<double>(r.query_tiles)},
           {"query_tile", static_cast<double>(r.plan.query_tile)},
+          {"list_length", static_cast<double>(r.list_length)},
           {"corpus_tiles", sum("corpus_tiles")},
           {"bytes_read", sum("bytes_read")},
           {"resident_ranks", static_cast<double>(resident)}};

@@ -75,6 +75,22 @@ def test_products_in_float16_have_the_bits_of_one_search(here, binary, way, rank
     assert all(r["product_flop_per_s"] is None for r in cell["ranks"]), "on a host: none"
 
 
+@pytest.mark.parametrize("asked", [None, "active"])
+def test_idle_threads_of_ranks_sleep_unless_asked_otherwise(here, binary, asked):
+    """libgomp shows its settings whenever a program is loaded. The last program is the one that searches."""
+    environment = clean_environment() | {"OMP_DISPLAY_ENV": "true"}
+    environment.pop("OMP_WAIT_POLICY", None)
+    if asked:
+        environment["OMP_WAIT_POLICY"] = asked
+    done = subprocess.run([str(word) for word in (binary, *graph_of("base.npy"), *outputs("idle"), *BOUND,
+                                                  "--ranks", 2)],
+                          cwd=here, text=True, capture_output=True, timeout=120, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    policies = [line.split("'")[1] for line in done.stderr.splitlines() if "OMP_WAIT_POLICY" in line]
+    assert policies[-1] == (asked or "passive").upper()
+    assert same(here, "idle", "whole")
+
+
 @both_ways
 def test_ranks_share_bounds_of_neighbours(here, binary, way):
     """On fibers, with so little of their memory that the part of each rank is cut into tiles."""

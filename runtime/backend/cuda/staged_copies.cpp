@@ -8,14 +8,6 @@
 #include "runtime/copy_by_threads.hpp"
 
 namespace kselect::runtime {
-namespace {
-
-std::size_t width_at(std::size_t first, std::size_t all) {
-  return std::min(staged_copies::buffer_bytes, all - first);
-}
-
-}  // namespace
-
 staged_copies::buffer::buffer() {
   void* pinned = nullptr;
   require_cuda(cudaMallocHost(&pinned, buffer_bytes), "cudaMallocHost");
@@ -27,10 +19,15 @@ staged_copies::buffer::buffer() {
 
 staged_copies::staged_copies(int threads) : threads_(threads) {}
 
+std::size_t staged_copies::piece_of(std::size_t all) {
+  return std::clamp((all + 2) / 3, worthwhile_bytes, buffer_bytes);
+}
+
 void staged_copies::to_device(std::byte* to, std::span<const std::byte> from, cudaStream_t stream) {
-  for (std::size_t first = 0; first < from.size(); first += buffer_bytes) {
-    const buffer& through = buffer_of(first);
-    const std::size_t width = width_at(first, from.size());
+  const std::size_t piece = piece_of(from.size());
+  for (std::size_t first = 0; first < from.size(); first += piece) {
+    const buffer& through = buffers_[first / piece % 2];
+    const std::size_t width = std::min(piece, from.size() - first);
     // Returns at once for the first two buffers.
     require_cuda(cudaEventSynchronize(through.done.get()), "cudaEventSynchronize");
     copy_by_threads(through.memory.get(), from.data() + first, width, threads_);
@@ -43,20 +40,22 @@ void staged_copies::to_device(std::byte* to, std::span<const std::byte> from, cu
 }
 
 void staged_copies::to_host(std::span<std::byte> to, const std::byte* from, cudaStream_t stream) {
+  const std::size_t piece = piece_of(to.size());
+  const auto width_at = [&](std::size_t first) { return std::min(piece, to.size() - first); };
   const auto fetch = [&](std::size_t first) {
     if (first >= to.size()) return;
-    const buffer& through = buffer_of(first);
-    require_cuda(cudaMemcpyAsync(through.memory.get(), from + first, width_at(first, to.size()),
+    const buffer& through = buffers_[first / piece % 2];
+    require_cuda(cudaMemcpyAsync(through.memory.get(), from + first, width_at(first),
                                  cudaMemcpyDeviceToHost, stream),
                  "cudaMemcpyAsync");
     require_cuda(cudaEventRecord(through.done.get(), stream), "cudaEventRecord");
   };
   fetch(0);
-  for (std::size_t first = 0; first < to.size(); first += buffer_bytes) {
-    fetch(first + buffer_bytes);
-    const buffer& through = buffer_of(first);
+  for (std::size_t first = 0; first < to.size(); first += piece) {
+    fetch(first + piece);
+    const buffer& through = buffers_[first / piece % 2];
     require_cuda(cudaEventSynchronize(through.done.get()), "cudaEventSynchronize");
-    copy_by_threads(to.data() + first, through.memory.get(), width_at(first, to.size()), threads_);
+    copy_by_threads(to.data() + first, through.memory.get(), width_at(first), threads_);
   }
 }
 

@@ -13,8 +13,8 @@ namespace kselect::runtime {
 
 class staged_copies {
  public:
-  // Fewer bytes are not worth it: the driver's own copy takes less than a millisecond.
-  static constexpr std::size_t worthwhile_bytes = std::size_t{8} << 20;
+  // Fewer bytes are not worth it: one thread moves them in the time that several need to begin.
+  static constexpr std::size_t worthwhile_bytes = std::size_t{2} << 20;
   static constexpr std::size_t buffer_bytes = std::size_t{16} << 20;
 
   // At most `threads` threads move bytes. Throws error(failure::resources) if the host has no
@@ -36,8 +36,10 @@ class staged_copies {
     buffer();
     std::unique_ptr<std::byte, unpin> memory;
     std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroy> done;  // its copy has ended
-  };  // That through which the bytes from `first` on go.
-  const buffer& buffer_of(std::size_t first) const { return buffers_[first / buffer_bytes % 2]; }
+  };
+  // The bytes of `all` that go through a buffer at a time: pieces that threads move while the next
+  // is copied.
+  static std::size_t piece_of(std::size_t all);
 
   int threads_;
   buffer buffers_[2];

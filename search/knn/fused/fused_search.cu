@@ -3,10 +3,10 @@
 
 #include "search/knn/fused/admitted.cuh"
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/certain.cuh"
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/float64_search.cuh"
 #include "search/knn/fused/fused_search.hpp"
-#include "search/knn/fused/graph_share.cuh"
 #include "search/knn/fused/half.cuh"
 #include "search/knn/fused/inner.cuh"
 #include "search/knn/fused/known.cuh"
@@ -25,7 +25,7 @@ class fused_search::work {
         corpus_(search.corpus_),
         plan_(search.plan_),
         memory_(*search.memory_),
-        share_(search.share_),
+        options_(search.options_),
         count_(count),
         first_own_(search.leaves_self_out_ ? first_own : -1),
         allowed_(allowed),
@@ -47,12 +47,22 @@ class fused_search::work {
   // Enqueues the filtering of all queries, batch by batch.
   void enqueue() {
     if (!plan_.filters()) return;
-    if (plan_.half.taken()) return filtered_by_pairs();
-    if (memory_.batch->is_lent()) return filtered(corpus_.order(), count_, true);
-    for (std::int64_t first = 0; first < count_; first += plan_.rows) {
-      const std::int64_t rows = std::min(plan_.rows, count_ - first);
-      filtered({.ids = {}, .count = rows, .stride = 1, .first = first}, rows, first == 0);
+    if (plan_.half.taken()) {
+      filtered_by_pairs();
+    } else if (memory_.batch->is_lent()) {
+      filtered(corpus_.order(), count_, true);
+    } else {
+      for (std::int64_t first = 0; first < count_; first += plan_.rows) {
+        const std::int64_t rows = std::min(plan_.rows, count_ - first);
+        filtered({.ids = {}, .count = rows, .stride = 1, .first = first}, rows, first == 0);
+      }
     }
+    if (!leaves_uncertain()) return;
+    clock_(stage::finish, [&] {
+      const global<double> certain = view<double>(memory_.certain);
+      none_certain(place_, memory_.batch->left(), count_, certain);
+      if (options_.wanted != 0) only_certain(place_, to_, count_, certain);
+    });
   }
   std::int64_t unproven() { return plan_.filters() ? counts_of(*memory_.batch)[0] : count_; }
 
@@ -64,10 +74,7 @@ class fused_search::work {
     }
     const auto counts = counts_of(*memory_.batch);
     report_.survivors = counts[1] | std::int64_t{counts[2]} << 32;
-    if (share_.of > 1) {
-      leave_uncertain(counts[0]);
-      return report_;
-    }
+    if (leaves_uncertain()) return report_;
     for (std::int64_t first = 0; first < counts[0]; first += plan_.rows) {
       again(first, std::min<std::int64_t>(plan_.rows, counts[0] - first));
     }
@@ -132,7 +139,6 @@ class fused_search::work {
 
   // `begins`: nothing is unproven yet.
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
-    const auto counts = view<std::uint32_t>(batch.counts);
     const auto by = [&]<class Kernel>(Kernel) {
       start<Kernel>(place_, tiles_of(rows) * (tile_rows / Kernel::few_rows),
                     {rounded_from_,
@@ -142,7 +148,7 @@ class fused_search::work {
                      corpus_.facts_of_queries(),
                      batch.queries(),
                      {},
-                     begins ? counts : global<std::uint32_t>{},
+                     begins ? view<std::uint32_t>(batch.counts) : global<std::uint32_t>{},
                      Kernel::few_rows});
     };
     with_rounding(corpus_.factors(), by);
@@ -203,7 +209,8 @@ class fused_search::work {
     return args;
   }
   template <class Kernel>
-  void start_finish(const finish_args& args, std::int64_t rows) {
+  void start_finish(finish_args args, std::int64_t rows) {
+    if (leaves_uncertain()) find_certain(place_, args, rows, view<double>(memory_.certain));
     start<Kernel>(place_, rows, args, args.room.threads,
                   Kernel::dynamic_bytes(args.room, corpus_.dimension(), args.bytes.slabs));
   }
@@ -225,8 +232,9 @@ class fused_search::work {
 
   void filtered(const numbering& queries, std::int64_t rows, bool begins) {
     const batch_memory& batch = *memory_.batch;
-    const survivor_lists first = memory_.first ? memory_.first->lists() : survivor_lists{};
-    const survivor_lists second = memory_.second->lists();
+    const auto first = memory_.first ? memory_.first->lists(plan_.first) : survivor_lists{};
+    const pass_plan all = plan_.second_of(rows, memory_.second->sizes, place_.description());
+    const survivor_lists second = memory_.second->lists(all);
     // A graph's vectors are rounded already. Marks of an empty stage would take time, too.
     if (!batch.is_lent()) clock_(stage::round, [&] { round(batch, queries, rows, begins); });
     clock_(stage::threshold, [&] {
@@ -240,7 +248,7 @@ class fused_search::work {
           place_, rows,
           {first, static_cast<std::uint32_t>(plan_.first_rank), view<float>(batch.thresholds)});
     });
-    clock_(stage::product, [&] { pass(batch, queries, rows, plan_.second, second); });
+    clock_(stage::product, [&] { pass(batch, queries, rows, all, second); });
     clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.room); });
   }
 
@@ -265,8 +273,8 @@ class fused_search::work {
     half.give(args);
     args.last_tile = static_cast<int>(tiles_of(n));
     args.part = static_cast<int>(plan_.half.part);
-    args.share = share_.number;
-    args.shares = share_.of;
+    args.share = options_.share.number;
+    args.shares = options_.share.of;
     clock_(stage::product, [&] { filter_pairs(place_, args, plan_.body); });
     clock_(stage::finish, [&] { finish_pairs(half, n); });
   }
@@ -279,31 +287,18 @@ class fused_search::work {
     args.offsets = view<const double>(half.ordered.offsets);
     args.left = memory_.batch->left();
     args.bytes = byte_rows::of(corpus_.factors(), vectors, vectors, slabs());
-    if (share_.of > 1) {
-      const global<double> certain = view<double>(half.certain);
-      start<certain_distance_kernel>(
-          place_, blocks_for(n, certain_distance_kernel::max_threads),
-          {args.squares, args.errors, args.thresholds, args.offsets, args.facts, args.query_of, n,
-           corpus_.source().unit(), certain});
-      args.known = certain;
-    }
     start_finish<finish_kernel>(args, n);
   }
 
-  // Of a share of pairs the caller searches again what all shares together lack.
-  void leave_uncertain(std::int64_t rows) {
-    if (rows == 0) return;
-    start<none_certain_kernel>(
-        place_, blocks_for(rows, none_certain_kernel::max_threads),
-        {view<const std::int32_t>(memory_.batch->ids), rows, view<double>(memory_.half->certain)});
-  }
+  // Whether the caller searches again what several searches together lack (certain.cuh).
+  bool leaves_uncertain() const { return memory_.certain.size() != 0; }
   // Filters with thresholds that are certain to be low enough. What is unproven even then is done
   // in float64.
   void again(std::int64_t first, std::int64_t rows) {
     report_.again += rows;
     const pass_plan over = plan_again(corpus_.count(), rows, place_.description(), plan_.body);
     again_memory& at = memory_.again_for(place_, over, rows, slabs());
-    clock_(stage::again, [&] { filter_again(at.batch, at.lists->lists(), over, first, rows); });
+    clock_(stage::again, [&] { filter_again(at.batch, at.lists->lists(over), over, first, rows); });
     const std::int64_t left = counts_of(at.batch)[0];
     if (left != 0 || rows > tile_rows) at.lists.reset();
     if (left != 0) by_float64(named(at.batch.ids, 0, left), left);
@@ -334,7 +329,7 @@ class fused_search::work {
   const prepared_corpus& corpus_;
   const search_plan& plan_;
   memory& memory_;
-  const graph_share share_;
+  const search_options options_;
   const std::int64_t count_, first_own_;
   const admitted allowed_;
   const global<const double> known_;
@@ -347,29 +342,28 @@ class fused_search::work {
 };
 
 fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-                           std::int64_t k, bool leaves_self_out, product_body body,
-                           filtering leaves_out, bool half_product, std::int64_t bytes,
-                           const graph_share& share)
+                           std::int64_t k, bool leaves_self_out, const search_options& options)
     : place_(place),
       corpus_(corpus),
       k_(k),
       leaves_self_out_(leaves_self_out),
-      share_(share),
+      options_(options),
       plan_(plan_within({.n = corpus.count(),
                          .q = queries,
                          .dimension = corpus.dimension(),
                          .k = k + (leaves_self_out ? 1 : 0),
-                         .body = body,
-                         .bytes = bytes,
+                         .wanted = options.wanted,
+                         .body = options.body,
+                         .bytes = options.bytes,
                          .wgmma_is_built = wgmma_is_built(),
-                         .each = leaves_out == filtering::each,
+                         .each = options.leaves_out == filtering::each,
                          .factors = corpus.factors(),
-                         .half_product = half_product,
-                         .shares = share.of,
-                         .leaves_out = leaves_out != filtering::none,
+                         .half_product = options.half_product,
+                         .shares = options.share.of,
+                         .leaves_out = options.leaves_out != filtering::none,
                          .of_inner_products = corpus.measure() == metric::inner_product},
                         place.description())),
-      memory_(std::make_unique<memory>(place, corpus, queries, plan_, leaves_out, share.of > 1)) {}
+      memory_(std::make_unique<memory>(place, corpus, queries, plan_, options)) {}
 
 fused_search::~fused_search() = default;
 

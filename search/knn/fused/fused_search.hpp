@@ -133,22 +133,33 @@ struct graph_share {
   int number = 0, of = 1;
 };
 
+struct search_options {
+  // A forced body that the place or this program does not have makes run() throw
+  // error(failure::unsupported).
+  product_body body = product_body::fastest;
+  filtering leaves_out = filtering::none;
+  // The queries of every run are the vectors of the corpus, all of them and in order, without
+  // `known`. Each pair is then multiplied once, where plan().half is taken.
+  bool half_product = false;
+  // The most memory that it may take, queries that are done again included; 0: as much as pays.
+  // Corpus, queries and answers are not in it.
+  std::int64_t bytes = 0;
+  // Where plan().half is taken, of pairs. Answers are then of what this search found, with
+  // answers::exact, and -1 and infinity where there was less. Nothing is done again: see
+  // count_certain().
+  graph_share share = {};
+  // Not 0: so many of the k neighbours are expected to be wanted, and less time is taken to find
+  // these. Answers, with answers::exact, are the nearest as far as they are certain, often all k;
+  // then -1 and infinity. Nothing is done again. Without `known`, and not of inner products.
+  std::int64_t wanted = 0;
+};
+
 class fused_search {
  public:
   // For calls of at most `queries` queries. `leaves_self_out`: see run(). Allocates all that a run
-  // needs, unless queries have to be done again. Throws as prepared_corpus does. A forced `body`
-  // that the place or this program does not have makes run() throw error(failure::unsupported).
-  // `half_product`: the queries of every run are the vectors of the corpus, all of them and in
-  // order, without `known`. Each pair is then multiplied once, where plan().half is taken.
-  // `bytes`: the most memory that it may take, queries that are done again included; 0: as much as
-  // pays. Corpus, queries and answers are not in it.
-  // `share`: where plan().half is taken, of pairs. Answers are then of what this search found, with
-  // answers::exact, and -1 and infinity where there was less. Nothing is done again: see
-  // count_certain().
+  // needs, unless queries have to be done again. Throws as prepared_corpus does.
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
-               bool leaves_self_out, product_body body = product_body::fastest,
-               filtering leaves_out = filtering::none, bool half_product = false,
-               std::int64_t bytes = 0, const graph_share& share = {});
+               bool leaves_self_out, const search_options& options = {});
   ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is
@@ -198,7 +209,7 @@ class fused_search {
   const prepared_corpus& corpus_;
   std::int64_t k_;
   bool leaves_self_out_;
-  graph_share share_;
+  search_options options_;
   search_plan plan_;
   std::unique_ptr<memory> memory_;
   std::unique_ptr<work> work_;  // what was enqueued

@@ -1,7 +1,7 @@
 #include <array>
 #include <numeric>
 
-#include "search/knn/fused/graph_share.cuh"
+#include "search/knn/fused/certain.cuh"
 #include "search/knn/fused/half.cuh"
 #include "search/knn/fused/search_memory.hpp"
 
@@ -69,7 +69,7 @@ std::span<const float> fused_search::limits_of_pairs() const {
 void fused_search::count_certain(const answers& from, global<std::int32_t> counts) {
   start<count_certain_kernel>(
       place_, blocks_for(counts.size, count_certain_kernel::max_threads),
-      {view<const double>(memory_->half->certain), from.exact, counts.size, from.k, counts});
+      {view<const double>(memory_->certain), from.exact, counts.size, from.k, counts});
 }
 
 }  // namespace kselect::search::fused

@@ -63,7 +63,7 @@ class products_search {
         corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric,
                 factors_of(product_)),
         search_(place, corpus_, r.queries().count, r.k, r.exclude_self,
-                fused::product_body::fastest, filtering_of(r.filter), half),
+                {.leaves_out = filtering_of(r.filter), .half_product = half}),
         indices_(make<std::int64_t>(place, r.queries().count * r.k)),
         distances_(make<float>(place, r.queries().count * r.k)) {
     if (r.query != nullptr) query_ = uploaded(place, *r.query);

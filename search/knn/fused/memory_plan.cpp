@@ -18,8 +18,8 @@ constexpr std::int64_t half_bucket_bytes = 2 * 4 * limit_buckets::count;
 std::int64_t padded(std::int64_t rows) { return tiles_of(rows) * tile_rows; }
 
 std::int64_t lists_bytes(const pass_plan& pass, std::int64_t rows) {
-  const std::int64_t segments = padded(rows) * pass.splits;
-  return segments * (4 + std::int64_t{pass.room} * 8);
+  const list_sizes sizes = list_sizes::of(pass, rows);
+  return 4 * sizes.lists + 8 * sizes.entries;
 }
 
 // Slabs, square, error, threshold, place among the unproven.

@@ -40,6 +40,10 @@ double most_for_each_expected(std::int64_t rank) {
   const double root = (4.2 + std::sqrt(4.2 * 4.2 + 4 * r)) / 2;
   return std::max(3.0, root * root / r);
 }
+// The rank among `part` scores that leaves what is wanted.
+std::int64_t rank_of(const search_shape& s, std::int64_t part) {
+  return rank_among(s.wanted == 0 ? s.k : s.wanted, part, s.n);
+}
 // Room for one part's share of a row's survivors, in whole lines of memory.
 std::int64_t room_of(double most, int parts) {
   const double each = most / static_cast<double>(parts);
@@ -106,18 +110,27 @@ std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
   return static_cast<std::int64_t>(std::ceil(mean + 3.6 * std::sqrt(mean) + 4));
 }
 
+list_sizes list_sizes::of(const pass_plan& pass, std::int64_t rows) {
+  const std::int64_t lists = tiles_of(rows) * tile_rows * pass.splits;
+  return {lists, lists * pass.room};
+}
+
+namespace {
+
 // A wave of pieces takes as long as its longest part, and some steps beyond. A step has one tile of
-// the corpus, or as many as the body multiplies at once.
-pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double most,
-                    const device& place, product_body body) {
-  pass_plan pass{.first = first, .last = last};
+// the corpus, or as many as the body multiplies at once. `fits(pass)`: whether a pass may be taken;
+// one may.
+template <class Fits>
+pass_plan plan_pass_that(const Fits& fits, std::int64_t first, std::int64_t last, std::int64_t rows,
+                         double most, const device& place, product_body body) {
+  pass_plan best{.first = first, .last = last};
   const std::int64_t tiles = last - first;
   const auto [query_tiles, a_multiprocessor, between, beyond] = shape_of(body);
   const std::int64_t blocks_of_part = (tiles_of(rows) + query_tiles - 1) / query_tiles;
   const std::int64_t together = tiles_together(body);
   const std::int64_t blocks_at_once =
       std::max<std::int64_t>(a_multiprocessor * place.multiprocessors, 1);
-  double least = std::numeric_limits<double>::max();
+  best.steps = std::numeric_limits<double>::max();
   // Few queries need more parts than many to occupy the GPU.
   const std::int64_t most_parts = std::max(most_splits, 2 * blocks_at_once / blocks_of_part);
   for (std::int64_t wanted = 1; wanted <= std::min(most_parts, tiles); ++wanted) {
@@ -128,15 +141,39 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
     const std::int64_t waves = (blocks + blocks_at_once - 1) / blocks_at_once;
     const double cost =
         static_cast<double>(waves) * (static_cast<double>(steps) + between) + beyond;
-    if (cost >= least) continue;
-    least = cost;
-    pass.part = part;
-    pass.splits = static_cast<int>(splits);
-    pass.steps = cost;
+    if (cost >= best.steps) continue;
+    const pass_plan pass{.first = first,
+                         .last = last,
+                         .part = part,
+                         .splits = static_cast<int>(splits),
+                         .room = static_cast<int>(
+                             std::min(room_of(most, static_cast<int>(splits)), part * tile_rows)),
+                         .most = most,
+                         .steps = cost};
+    if (fits(pass)) best = pass;
   }
-  pass.room =
-      static_cast<int>(std::min(room_of(most, std::max(1, pass.splits)), pass.part * tile_rows));
-  return pass;
+  if (tiles == 0) best.steps = 0;
+  return best;
+}
+
+}  // namespace
+
+pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double most,
+                    const device& place, product_body body) {
+  return plan_pass_that([](const pass_plan&) { return true; }, first, last, rows, most, place,
+                        body);
+}
+
+pass_plan search_plan::second_of(std::int64_t queries, const list_sizes& memory,
+                                 const device& place) const {
+  return queries == rows ? second : plan_pass_of_fewer(second, queries, memory, place, body);
+}
+
+pass_plan plan_pass_of_fewer(const pass_plan& of, std::int64_t rows, const list_sizes& memory,
+                             const device& place, product_body body) {
+  return plan_pass_that(
+      [&](const pass_plan& pass) { return memory.hold(list_sizes::of(pass, rows)); }, of.first,
+      of.last, rows, of.most, place, body);
 }
 
 namespace {
@@ -151,7 +188,7 @@ bool enough_maxima(const search_shape& s) {
   const std::int64_t part = tiles_of(s.n) / maxima_sample(s.n), group = group_of_maxima(part);
   if (group == 0) return false;
   const std::int64_t groups = (part + group - 1) / group;
-  return groups * maxima_of_tile >= groups_of_rank * rank_among(s.k, part * tile_rows, s.n);
+  return groups * maxima_of_tile >= groups_of_rank * rank_of(s, part * tile_rows);
 }
 
 // The tiles of a small corpus that its maxima are of: a few less than its part, if their blocks
@@ -162,7 +199,7 @@ std::int64_t tiles_of_maxima(const search_plan& plan, const search_shape& s, con
   std::int64_t best = part;
   double least = std::numeric_limits<double>::max();
   for (std::int64_t tiles = part; 5 * tiles >= 4 * part; --tiles) {
-    const std::int64_t rank = rank_among(s.k, tiles * tile_rows, s.n);
+    const std::int64_t rank = rank_of(s, tiles * tile_rows);
     if (tiles != part && tiles * maxima_of_tile < fewest_of_rank * rank) break;
     const double steps = plan_pass(0, tiles, plan.rows, 0, place, plan.body).steps;
     if (steps >= least) continue;
@@ -178,7 +215,7 @@ double take_maxima(search_plan& plan, const search_shape& s, const device& place
   if (s.each || !enough_maxima(s)) return 0;
   const std::int64_t sampled = tiles_of_maxima(plan, s, place), scores = sampled * tile_rows;
   const std::int64_t group = group_of_maxima(sampled), groups = (sampled + group - 1) / group;
-  const std::int64_t rank = rank_among(s.k, scores, s.n);
+  const std::int64_t rank = rank_of(s, scores);
   plan.matrix_tiles = sampled;
   plan.matrix_rank = rank;
   plan.group = group;
@@ -198,11 +235,11 @@ double take_scores(search_plan& plan, const search_shape& s, const device& place
   plan.matrix_tiles = std::clamp(tiles / matrix_sample, least_matrix_tiles, most_matrix_tiles);
   plan.matrix = plan_pass(0, plan.matrix_tiles, plan.rows, 0, place, product_body::mma_sync);
   const std::int64_t matrix = plan.matrix_tiles * tile_rows;
-  plan.matrix_rank = rank_among(s.k, matrix, s.n);
+  plan.matrix_rank = rank_of(s, matrix);
   const auto of_matrix = static_cast<double>(plan.matrix_rank) / static_cast<double>(matrix);
   if (sampled < 2 * plan.matrix_tiles) return of_matrix;
   const std::int64_t vectors = sampled * tile_rows;
-  plan.first_rank = rank_among(s.k, vectors, s.n);
+  plan.first_rank = rank_of(s, vectors);
   plan.first =
       plan_pass(0, sampled, plan.rows,
                 of_matrix * static_cast<double>(vectors) * most_for_each_expected(plan.matrix_rank),

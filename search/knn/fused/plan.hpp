@@ -47,6 +47,8 @@ std::string why_not_by_slabs(const device& place);
 struct search_shape {
   std::int64_t n = 0, q = 0, dimension = 0;
   std::int64_t k = 0;  // one more if a query leaves itself out
+  // So many of the k are what thresholds are for, the others a margin (fused_search.hpp). 0: all.
+  std::int64_t wanted = 0;
   product_body body = product_body::fastest;
   std::int64_t most_rows = 0;   // queries at a time; 0: as many as pay
   std::int64_t bytes = 0;       // the most memory of the search (memory_plan.hpp); 0: unbounded
@@ -77,8 +79,16 @@ struct pass_plan {
   std::int64_t part = 0;  // tiles of a piece of the work (pieces.cuh), or of a block
   int splits = 0;         // parts
   int room = 0;           // survivors of a row and part
+  double most = 0;        // survivors of a row
   double steps = 0;       // of a multiprocessor, over all its pieces or blocks
   std::int64_t tiles() const { return last - first; }
+};
+
+// What lists take: one for each row, of which a tile has `tile_rows`, and part.
+struct list_sizes {
+  std::int64_t lists = 0, entries = 0;
+  static list_sizes of(const pass_plan& pass, std::int64_t rows);
+  bool hold(const list_sizes& less) const { return less.lists <= lists && less.entries <= entries; }
 };
 
 // Of a block that finishes a query (finish.cuh): what it has room for, and its threads.
@@ -107,6 +117,8 @@ struct search_plan {
   bool filters() const { return *by_float64_because == '\0'; }
   // Numbers of a row of the matrix.
   std::int64_t columns() const;
+  // The second pass for that many queries, at most `rows`, with lists in that memory.
+  pass_plan second_of(std::int64_t queries, const list_sizes& memory, const device& place) const;
 };
 
 // Whether products of bytes in integers take less time there than products in float16: where they
@@ -120,6 +132,10 @@ std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n);
 // A pass over the tiles [first, last) for `rows` queries. Of a row `most` may survive.
 pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double most,
                     const device& place, product_body body);
+// The same pass for fewer rows than it was planned for, with lists in that memory. Their blocks
+// would occupy the GPU badly if the parts were those of more rows.
+pass_plan plan_pass_of_fewer(const pass_plan& of, std::int64_t rows, const list_sizes& memory,
+                             const device& place, product_body body);
 search_plan plan_search(const search_shape& shape, const device& place);
 
 }  // namespace kselect::search::fused

@@ -15,17 +15,16 @@ namespace kselect::search::fused {
 // The lists of one pass.
 struct list_memory {
   list_memory(backend& place, const pass_plan& pass, std::int64_t rows)
-      : splits(pass.splits), room(pass.room) {
-    const std::int64_t segments = tiles_of(rows) * tile_rows * splits;
-    counts = make<std::uint32_t>(place, segments);
-    positions = make<std::uint32_t>(place, segments * room);
-    scores = make<float>(place, segments * room);
-  }
-  survivor_lists lists() const {
+      : sizes(list_sizes::of(pass, rows)),
+        counts(make<std::uint32_t>(place, sizes.lists)),
+        positions(make<std::uint32_t>(place, sizes.entries)),
+        scores(make<float>(place, sizes.entries)) {}
+  // Of that pass, or of one for fewer rows.
+  survivor_lists lists(const pass_plan& pass) const {
     return {view<std::uint32_t>(counts), view<std::uint32_t>(positions), view<float>(scores),
-            splits, room};
+            pass.splits, pass.room};
   }
-  int splits, room;
+  list_sizes sizes;
   device_buffer counts, positions, scores;
 };
 
@@ -101,7 +100,6 @@ struct half_memory {
         positions(make<std::uint32_t>(place, padded * room)),
         scores(make<float>(place, padded * room)) {
     if (!shared) return;
-    certain = make<double>(place, corpus.count());
     places = make<std::uint32_t>(place, corpus.count());
   }
   // Enqueues starts, offsets and facts of the sums, empty lists, and zeros to `unproven`.
@@ -139,8 +137,7 @@ struct half_memory {
   device_buffer slabs_, squares, errors, bounds, ids;  // in the order of limits
   device_buffer range, bucket_counts, bucket_least;
   device_buffer facts, counts, positions, scores;
-  // Of a share of the pairs alone (graph_share.cuh).
-  device_buffer certain;             // by vector
+  // Of a share of the pairs alone.
   device_buffer places;              // by position
   std::vector<float> limits_of_all;  // by position
 
@@ -150,15 +147,17 @@ struct half_memory {
 
 struct fused_search::memory {
   memory(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-         const search_plan& plan, filtering leaves_out, bool shared)
+         const search_plan& plan, const search_options& options)
       : images(place, queries, corpus.dimension(), corpus.measure()) {
     if (!plan.filters()) return;
+    const bool shared = plan.half.taken() && options.share.of > 1;
+    if (shared || options.wanted != 0) certain = make<double>(place, queries);
     if (corpus.measure() == metric::inner_product) {
       directions.emplace(place, queries, corpus.dimension(), metric::cosine);
       offsets = make<double>(place, queries);
     }
     batch.emplace(place, plan.rows, slabs_of(corpus.dimension(), corpus.factors()), queries);
-    if (leaves_out == filtering::one) {
+    if (options.leaves_out == filtering::one) {
       starts = make<float>(place, tiles_of(corpus.count()) * tile_rows);
     }
     if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows);
@@ -195,7 +194,8 @@ struct fused_search::memory {
   std::optional<list_memory> first, second;
   std::optional<again_memory> again;  // once a query was done again
   std::optional<half_memory> half;
-  device_buffer starts;  // of a search whose queries all leave the same out
+  device_buffer starts;   // of a search whose queries all leave the same out
+  device_buffer certain;  // of a search that leaves some uncertain, by query (certain.cuh)
   device_buffer matrix;
   std::optional<chosen_selection> ranking;
 };

@@ -90,7 +90,7 @@ struct knn_search::state {
         k(wanted),
         options(asked),
         nearest(lent, of, queries, wanted, asked.first_own >= 0,
-                search::fused::product_body::fastest, search::filtering_of(asked.filter)) {}
+                {.leaves_out = search::filtering_of(asked.filter)}) {}
 
   search::fused::admitted allowed() const {
     if (options.filter.words == nullptr) return {};

@@ -1,6 +1,7 @@
 #include "search/knn/tiled/list_exchange.hpp"
 
 #include <array>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -37,25 +38,23 @@ class host_exchange final : public list_exchange {
     shaped(own_, share, k);
   }
 
-  neighbour_lists merged(neighbour_lists mine) override {
-    if (ranks_.size() == 1) return mine;
-    const std::int64_t k = mine.k();
-    const std::vector<std::int64_t> shares = shares_of(mine.queries(), ranks_.size());
+  answer merged(neighbour_lists mine, std::int64_t k) override {
+    if (ranks_.size() == 1) return {std::move(mine)};
+    const std::int64_t queries = mine.queries(), length = mine.k();
+    const std::vector<std::int64_t> shares = shares_of(queries, ranks_.size());
     const std::int64_t share = shares[index(ranks_.rank())];
-    neighbour_lists& of_all = shaped(of_all_, ranks_.size() * share, k);
+    neighbour_lists& of_all = shaped(of_all_, ranks_.size() * share, length);
     const columns received{of_all.distances(), of_all.indices(), of_all.ranked()};
     move(&communicator::exchange, shares, mine, received, 3);
     neighbour_lists& own = shaped(own_, share, k);
-    {
-      const lap merging(taken_.merging);
-      // As many as copy: the same thread does both in turn.
-      merge_lists(ranks_.size(), {received.distances, received.indices, received.ranked},
-                  runtime::moving_threads(threads_), own);
-    }
-    // `mine` has been sent and has the answer's size, so it is reused. What ranked the neighbours
-    // is not wanted any more.
+    own_lack_.resize(index(share));
+    merge({received.distances, received.indices, received.ranked}, length, own);
+    // `mine` has been sent, and its memory has room for the answer. What ranked the neighbours is
+    // not wanted any more.
+    mine.shape(queries, k);
     move(&communicator::collect, shares, own, {mine.distances(), mine.indices(), {}}, 2);
-    return mine;
+    if (length == k) return {std::move(mine)};
+    return {std::move(mine), all_lacking(shares)};
   }
 
  private:
@@ -64,6 +63,27 @@ class host_exchange final : public list_exchange {
     std::span<std::int64_t> indices;
     std::span<double> ranked;
   };
+  void merge(const list_columns& received, std::int64_t length, neighbour_lists& own) {
+    const lap merging(taken_.merging);
+    // As many as copy: the same thread does both in turn.
+    const int threads = runtime::moving_threads(threads_);
+    if (length == own.k()) return merge_lists(ranks_.size(), received, threads, own);
+    merge_beginnings(ranks_.size(), length, received, threads, own, own_lack_);
+  }
+  // From own_lack_ of each rank.
+  std::vector<std::int64_t> all_lacking(const std::vector<std::int64_t>& shares) {
+    const lap moving(taken_.moving);
+    lack_.resize(std::accumulate(shares.begin(), shares.end(), std::size_t{0}));
+    const communicator::column marks{1, std::as_bytes(std::span(own_lack_)),
+                                     std::as_writable_bytes(std::span(lack_))};
+    ranks_.collect(std::span(&marks, 1), shares);
+    ranks_.broadcast(std::as_writable_bytes(std::span(lack_)));
+    std::vector<std::int64_t> rows;
+    for (std::size_t row = 0; row < lack_.size(); ++row) {
+      if (lack_[row] != 0) rows.push_back(static_cast<std::int64_t>(row));
+    }
+    return rows;
+  }
   // The first `count` columns.
   template <class Step>
   void move(Step step, const std::vector<std::int64_t>& shares, const neighbour_lists& from,
@@ -81,14 +101,15 @@ class host_exchange final : public list_exchange {
 
   static neighbour_lists& shaped(std::optional<neighbour_lists>& lists, std::int64_t queries,
                                  std::int64_t k) {
-    if (!lists || queries > lists->room()) lists.emplace(queries, k);
-    lists->shape(queries);
+    if (!lists || !lists->holds(queries, k)) lists.emplace(queries, k);
+    lists->shape(queries, k);
     return *lists;
   }
 
   communicator& ranks_;
   int threads_;
   std::optional<neighbour_lists> of_all_, own_;
+  std::vector<std::uint8_t> own_lack_, lack_;  // by query: 1 if neighbours are not certain
 };
 
 // Why this rank cannot use NCCL; empty if it can.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "runtime/backend/backend.hpp"
 #include "search/exchange/communicator.hpp"
@@ -28,12 +29,18 @@ class list_exchange {
   // merged() allocates.
   virtual void reserve(std::int64_t /*queries*/, std::int64_t /*k*/) {}
 
-  // Collective. `mine`: the rank's lists of all queries. Returns the lists of the whole corpus on
-  // rank 0, whose ranked() means nothing, as all do on other ranks. Between GPUs it needs three
-  // times 12 bytes of device memory a neighbour. It then throws error(failure::resources) if the
-  // memory is not there or the other GPUs do not answer in time, and error(failure::unsupported)
-  // for errors of NCCL.
-  virtual neighbour_lists merged(neighbour_lists mine) = 0;
+  // A tile's lists of the whole corpus on rank 0, whose ranked() means nothing, as all do on other
+  // ranks. `lacking`: rows of queries whose neighbours are not certain, ascending, on all ranks.
+  struct answer {
+    neighbour_lists lists;
+    std::vector<std::int64_t> lacking = {};
+  };
+  // Collective. `mine`: the rank's lists of all queries. Each has k neighbours or, through the
+  // hosts, the beginning of these (merge_beginnings). Only then may queries lack some. Between GPUs
+  // it needs three times 12 bytes of device memory a neighbour. It then throws
+  // error(failure::resources) if the memory is not there or the other GPUs do not answer in time,
+  // and error(failure::unsupported) for errors of NCCL.
+  virtual answer merged(neighbour_lists mine, std::int64_t k) = 0;
 
   // Whether another thread may call merged() while the executor works: if it enqueues nothing
   // there.

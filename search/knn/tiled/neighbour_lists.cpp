@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend/host_backend.hpp"
@@ -49,13 +50,16 @@ class query_heads {
   void begin(std::int64_t lists, const list_columns& from, std::int64_t q, std::int64_t queries,
              std::int64_t k) {
     heads_.clear();
+    ended_ = false;
     for (std::int64_t l = 0; l < lists; ++l) {
       const std::int64_t first = (l * queries + q) * k;
-      heads_.push_back(head_at(from, first, first + k));
+      add(head_at(from, first, first + k));
     }
     in_heap_ = lists > most_looked_at;
     if (in_heap_) std::ranges::make_heap(heads_, std::greater<>{});
   }
+  // Whether a list has no neighbour any more.
+  bool one_ended() const { return ended_; }
   // Takes the nearest of all heads.
   entry take(const list_columns& from) {
     if (in_heap_) {
@@ -65,20 +69,32 @@ class query_heads {
     }
     head& least = heads_.back();
     const entry taken = least.nearest;
-    if (least.at + 1 == least.end) {
-      heads_.pop_back();
+    const std::int64_t next = least.at + 1, end = least.end;
+    heads_.pop_back();
+    if (next == end) {
+      ended_ = true;
       return taken;
     }
-    least = head_at(from, least.at + 1, least.end);
+    add(head_at(from, next, end));
     if (in_heap_) std::ranges::push_heap(heads_, std::greater<>{});
     return taken;
   }
 
  private:
   static constexpr std::int64_t most_looked_at = 8;
+  void add(const head& of_list) {
+    ended_ = ended_ || of_list.nearest.index == no_neighbour;
+    heads_.push_back(of_list);
+  }
   std::vector<head> heads_;
-  bool in_heap_ = false;
+  bool in_heap_ = false, ended_ = false;
 };
+
+void put(const entry& found, std::int64_t at, neighbour_lists& out) {
+  out.distances()[index(at)] = found.distance;
+  out.ranked()[index(at)] = found.ranked;
+  out.indices()[index(at)] = found.index;
+}
 
 // Merges the lists of query q. `heads` is memory for them. A neighbour of several lists counts
 // once.
@@ -91,10 +107,30 @@ void merge_query(std::int64_t lists, const list_columns& from, std::int64_t q, q
     const entry nearest = heads.take(from);
     if (nearest.index == last && last != no_neighbour) continue;
     last = nearest.index;
-    out.distances()[index(q * k + i)] = nearest.distance;
-    out.ranked()[index(q * k + i)] = nearest.ranked;
-    out.indices()[index(q * k + i)] = last;
-    ++i;
+    put(nearest, q * k + i++, out);
+  }
+}
+
+// The same, until a list ends. Returns whether that was before the k-th.
+bool merge_beginning(std::int64_t lists, std::int64_t length, const list_columns& from,
+                     std::int64_t q, query_heads& heads, neighbour_lists& out) {
+  const std::int64_t k = out.k();
+  heads.begin(lists, from, q, out.queries(), length);
+  std::int64_t i = 0;
+  while (i < k && !heads.one_ended()) put(heads.take(from), q * k + i++, out);
+  const bool lacks = i < k;
+  while (i < k) put({infinity, no_neighbour, infinity}, q * k + i++, out);
+  return lacks;
+}
+
+// Calls merge(q, heads) for all queries. Each thread has heads of its own.
+template <class Merge>
+void for_queries(std::int64_t queries, int threads, const Merge& merge) {
+#pragma omp parallel num_threads(threads)
+  {
+    query_heads heads;
+#pragma omp for schedule(static)
+    for (std::int64_t q = 0; q < queries; ++q) merge(q, heads);
   }
 }
 
@@ -102,12 +138,30 @@ void merge_query(std::int64_t lists, const list_columns& from, std::int64_t q, q
 
 neighbour_lists::neighbour_lists(std::int64_t queries, std::int64_t k)
     : queries_(queries),
-      room_(queries),
       k_(k),
-      distances_(std::make_unique_for_overwrite<float[]>(size())),
-      ranked_(std::make_unique_for_overwrite<double[]>(size())),
-      indices_(std::make_unique_for_overwrite<std::int64_t[]>(size())) {
+      most_(queries * k),
+      distances_(runtime::make_pages<float>(size())),
+      ranked_(runtime::make_pages<double>(size())),
+      indices_(runtime::make_pages<std::int64_t>(size())) {
   clear();
+}
+
+neighbour_lists& neighbour_lists::operator=(neighbour_lists&& other) noexcept {
+  pinned_ = std::move(other.pinned_);
+  queries_ = other.queries_;
+  k_ = other.k_;
+  most_ = other.most_;
+  distances_ = std::move(other.distances_);
+  ranked_ = std::move(other.ranked_);
+  indices_ = std::move(other.indices_);
+  return *this;
+}
+
+void neighbour_lists::pin(backend& place) {
+  shape(most_ / k_, k_);
+  pinned_ = {place.pin(std::as_writable_bytes(distances())),
+             place.pin(std::as_writable_bytes(ranked())),
+             place.pin(std::as_writable_bytes(indices()))};
 }
 
 void neighbour_lists::clear() {
@@ -166,12 +220,15 @@ void neighbour_lists::merge(std::int64_t query, const found& list) {
 }
 
 void merge_lists(std::int64_t lists, const list_columns& from, int threads, neighbour_lists& out) {
-#pragma omp parallel num_threads(threads)
-  {
-    query_heads heads;
-#pragma omp for schedule(static)
-    for (std::int64_t q = 0; q < out.queries(); ++q) merge_query(lists, from, q, heads, out);
-  }
+  for_queries(out.queries(), threads,
+              [&](std::int64_t q, query_heads& heads) { merge_query(lists, from, q, heads, out); });
+}
+
+void merge_beginnings(std::int64_t lists, std::int64_t length, const list_columns& from,
+                      int threads, neighbour_lists& out, std::span<std::uint8_t> lacking) {
+  for_queries(out.queries(), threads, [&](std::int64_t q, query_heads& heads) {
+    lacking[index(q)] = merge_beginning(lists, length, from, q, heads, out) ? 1 : 0;
+  });
 }
 
 }  // namespace kselect::search

@@ -7,11 +7,16 @@
 // their union, in any order and grouping. If each part prefers smaller indices among equals, the
 // union does too.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
+
+#include "runtime/backend/backend.hpp"
+#include "runtime/page_memory.hpp"
+#include "search/search.hpp"
 
 namespace kselect::search {
 
@@ -34,12 +39,19 @@ class neighbour_lists {
  public:
   // Empty lists: each has k times no_neighbour at +inf. Throws std::bad_alloc.
   neighbour_lists(std::int64_t queries, std::int64_t k);
+  neighbour_lists(neighbour_lists&&) noexcept = default;
+  neighbour_lists& operator=(neighbour_lists&& other) noexcept;
 
-  // Lists of so many queries, at most room(), in the same memory. Their contents are
-  // undefined until clear() or until each is written. Fresh memory of a large tile takes
-  // milliseconds, so a search keeps it.
-  void shape(std::int64_t queries) { queries_ = queries; }
-  std::int64_t room() const { return room_; }
+  // Lists of so many queries and neighbours, in the same memory, which must hold them. Their
+  // contents are undefined until clear() or until each is written. Fresh memory of a large tile
+  // takes milliseconds, so a search keeps it.
+  void shape(std::int64_t queries, std::int64_t k) {
+    queries_ = queries;
+    k_ = k;
+  }
+  bool holds(std::int64_t queries, std::int64_t k) const { return queries * k <= most_; }
+  // Pins all of the memory, so that `place` copies to it without a step between.
+  void pin(backend& place);
   // Makes all lists empty.
   void clear();
   // Turns indices as a search writes them, -1 where there is no neighbour, into those of lists:
@@ -70,10 +82,12 @@ class neighbour_lists {
  private:
   std::size_t size() const { return static_cast<std::size_t>(queries_ * k_); }
 
-  std::int64_t queries_, room_, k_;
-  std::unique_ptr<float[]> distances_;
-  std::unique_ptr<double[]> ranked_;
-  std::unique_ptr<std::int64_t[]> indices_;
+  std::int64_t queries_, k_;
+  std::int64_t most_;  // neighbours of all lists together
+  runtime::page_array<float> distances_;
+  runtime::page_array<double> ranked_;
+  runtime::page_array<std::int64_t> indices_;
+  std::array<std::shared_ptr<void>, 3> pinned_;  // must end before the memory
 };
 
 // Sorted lists of several parts of a corpus: [lists][queries][k].
@@ -86,5 +100,12 @@ struct list_columns {
 // Merges `lists` sorted lists of each query into `out`. Parallel over the queries. A query
 // takes k steps for each of a few lists; k log(lists) steps for many, whose heads are in a heap.
 void merge_lists(std::int64_t lists, const list_columns& from, int threads, neighbour_lists& out);
+
+// The same of lists of another length, [lists][queries][length], that may have fewer neighbours
+// than their parts: each ends with its last place, or with no_neighbour before. A query's
+// neighbours are certain as long as no list has ended. `lacking`, [queries]: 1 where k are not, and
+// those that are certain are followed by no_neighbour; else 0.
+void merge_beginnings(std::int64_t lists, std::int64_t length, const list_columns& from,
+                      int threads, neighbour_lists& out, std::span<std::uint8_t> lacking);
 
 }  // namespace kselect::search

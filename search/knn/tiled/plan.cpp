@@ -6,6 +6,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
+#include "search/knn/fused/plan.hpp"
 #include "search/knn/host/block_search.hpp"
 #include "search/search.hpp"
 
@@ -71,10 +72,14 @@ std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int
   const std::int64_t queries =
       query_tile * (2 * s.dimension * float_bytes + neighbours * neighbour_bytes +
                     (s.ranks > 1 ? bytes_of_bounds : 0));
+  // Those that are searched again, where a GPU delivers lists shorter than k.
+  const std::int64_t again = s.ranks > 1 && s.delivers
+                                 ? query_unit * (s.dimension * float_bytes + s.k * neighbour_bytes)
+                                 : 0;
   // Products and their factors, stacks, pieces of a file.
   const std::int64_t fixed =
       s.threads * (8 * mebibyte + host_thread_bytes(s.dimension, s.k + 1)) + s.reading_bytes;
-  return fixed + corpus + queries + block + s.workspace(block / a_query, seeds);
+  return fixed + corpus + queries + again + block + s.workspace(block / a_query, seeds);
 }
 
 tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t query_tile) {
@@ -125,6 +130,17 @@ std::int64_t first_of_rank(std::int64_t n, int rank, int ranks) {
   const std::int64_t all = units(n, corpus_unit);
   const std::int64_t first = all / ranks * rank + all % ranks * rank / ranks;
   return std::min(n, first * corpus_unit);
+}
+
+std::int64_t neighbours_of_list(std::int64_t k, std::int64_t n, int ranks) {
+  std::int64_t longest = 0, shortest = n;
+  for (int r = 0; r < ranks; ++r) {
+    const std::int64_t part = first_of_rank(n, r + 1, ranks) - first_of_rank(n, r, ranks);
+    longest = std::max(longest, part);
+    shortest = std::min(shortest, part);
+  }
+  const std::int64_t length = fused::rank_among(k, longest, n);
+  return length <= k * 9 / 10 && length <= shortest / 4 ? length : k;
 }
 
 }  // namespace kselect::search

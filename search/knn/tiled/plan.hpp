@@ -64,4 +64,9 @@ std::vector<std::int64_t> shares_of(std::int64_t queries, int ranks);
 // The first vector of a rank's part of n. Parts are whole units and as equal as these allow.
 std::int64_t first_of_rank(std::int64_t n, int rank, int ranks);
 
+// The length of each rank's list of a query with which a merge knows the k nearest
+// (merge_beginnings), in all likelihood, if the vectors lie in the corpus in no order. It is k
+// where a shorter one would save little, and where a rank's part is short.
+std::int64_t neighbours_of_list(std::int64_t k, std::int64_t n, int ranks);
+
 }  // namespace kselect::search

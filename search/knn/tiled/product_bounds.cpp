@@ -156,6 +156,13 @@ product_tile_bounds bound_product_tiles(const tiled_request& request, std::int64
                        place.description());
 }
 
+bool filters_with_room(const tiled_request& r, std::int64_t vectors, std::int64_t queries,
+                       std::int64_t dimension, std::int64_t bytes, const device& place) {
+  const fused::search_shape shape = shape_of(r, vectors, queries, dimension);
+  return fused::plan_search(shape, place).filters() &&
+         fused::least_search_bytes(shape, place) <= bytes / 5 * 4;
+}
+
 bool asks_for_products(const tiled_request& r, const device& place) {
   return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
          r.entry.algorithm->name == "auto" && !r.cuda.tf32 && !r.cuda.sum_by_warp;

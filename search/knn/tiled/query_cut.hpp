@@ -16,6 +16,7 @@ struct query_range {
   std::int64_t first = 0, end = 0;  // of the queries to do
   std::int64_t tile = 0;            // the most of a tile
   std::int64_t k = 0;
+  std::int64_t list_length = 0;  // neighbours of a rank's list of a query, at most k; 0: k
   bool short_ends = false;
 };
 

@@ -10,6 +10,11 @@
 // t + 2 and the lists of t, while t + 1 is searched. A search begins when the lists of the tile two
 // before are through, so two tiles of queries and three of lists are held.
 //
+// Ranks' lists may be shorter than k (neighbours_of_list). If the merge of tile t shows that a few
+// queries lack neighbours, these are searched again for all k before t + 2 is searched. If more do,
+// the whole tile is searched again, and the lists of later tiles have k neighbours from the start.
+// The rows of t + 1 are written after those of t.
+//
 // The search of t + 1 waits for the word. Where it takes a moment (shard_search::quick), it does
 // not: the word comes while it runs. If ranks are to end, what it found is dropped.
 
@@ -57,6 +62,11 @@ class query_tiles {
   void run();
 
  private:
+  // A tile whose lists are through.
+  struct merged_tile {
+    std::vector<std::int64_t> lacking;  // rows that are searched again
+    bool waits = false;                 // its rows are not written yet
+  };
   std::int64_t tiles() const { return cut_.tiles(); }
   vector_set& queries_of(std::int64_t tile) { return queries_[static_cast<std::size_t>(tile % 2)]; }
   std::future<void>& brought(std::int64_t tile) {
@@ -65,17 +75,22 @@ class query_tiles {
   neighbour_lists& lists_of(std::int64_t tile) {
     return lists_[static_cast<std::size_t>(tile % 3)];
   }
+  merged_tile& merged_of(std::int64_t tile) { return merged_[static_cast<std::size_t>(tile % 3)]; }
 
   // What the search posts and awaits.
   void ask_before(std::int64_t tile);
   void end_if_asked(std::int64_t tile);
   void await_lists(std::int64_t tile);
   void search(std::int64_t tile);
+  void complete(std::int64_t tile);
+  void search_again(std::int64_t tile, std::int64_t row, std::int64_t count);
   // Errands.
   void agree_before(std::int64_t tile);
   void bring_queries(std::int64_t tile);
+  void read_queries(std::int64_t first, std::int64_t count, vector_set& set);
   void deliver(std::int64_t tile);
   void write(std::int64_t tile);
+  void write_waiting(std::int64_t tile);
   void await_written();
 
   const parts of_;
@@ -83,6 +98,10 @@ class query_tiles {
   tiled_times& times_;
   std::array<vector_set, 2> queries_;
   std::vector<neighbour_lists> lists_;
+  const std::int64_t k_;
+  std::int64_t list_length_;
+  std::array<merged_tile, 3> merged_;
+  int waiting_ = 0;                            // tiles whose rows wait; only errands use it
   std::array<std::function<void()>, 2> rest_;  // of a search, by tile
   std::array<std::future<void>, 2> through_;   // the lists of a tile
   std::array<std::future<void>, 2> brought_;   // the queries of a tile

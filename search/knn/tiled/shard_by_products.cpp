@@ -34,6 +34,7 @@ class shard_by_products final : public shard_search {
       : request_(request),
         first_(first),
         end_(end),
+        of_all_ranks_(base.count()),
         dimension_(base.dimension()),
         tile_(std::min(tile, end - first)),
         resident_(bounds.resident || tile >= end - first),
@@ -61,20 +62,33 @@ class shard_by_products final : public shard_search {
 
   // What the first search would allocate is allocated here, unless a search that is resumed begins
   // with queries of another part.
-  void load() override {
+  void load(std::int64_t list_length) override {
     place_.get_ready_beside();
     if (!resident_) return stream_.pin(place_);
     bring_whole();
+    if (list_length < request_.k) {
+      few_queries_ = make<float>(place_, few_queries() * dimension_);
+      search_bytes_ -= few_queries_bytes();
+    }
     const std::int64_t vectors = end_ - first_;
     const bool own = request_.exclude_self && first_ == 0;  // of the first tile of queries
-    const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
-    search_of(queries_most_, k);
-    nearest_.begin(queries_most_, k);
-    const fused::answers to = own ? nearest_.next(k) : answers_of(0, queries_most_, k);
-    if (!own) answers_of(1, queries_most_, k);
+    const search_size size = size_of(queries_most_, list_length, own);
+    search_of(size);
+    nearest_.begin(queries_most_, size.k);
+    const fused::answers to = own ? nearest_.next(size.k) : answers_of(0, queries_most_, size.k);
+    if (!own) answers_of(1, queries_most_, size.k);
     if (place_.shares_host_memory()) return;  // fibers have no code to load
     const std::int64_t few = std::min({vectors, queries_most_, rehearsed});
-    search_of(few, k).rehearse(view<const float>(held_.vectors).data, few, to);
+    search_of(size).rehearse(view<const float>(held_.vectors).data, few, to);
+  }
+
+  // The few queries that are searched again have memory of their own, which is a small part of
+  // that of the search.
+  bool shortens_lists() const override {
+    return resident_ && request_.metric != metric::inner_product &&
+           few_queries_bytes() <= search_bytes_ / 16 &&
+           filters_with_room(request_, end_ - first_, few_queries(), dimension_,
+                             search_bytes_ - few_queries_bytes(), place_.description());
   }
 
   void bring(const vector_set& queries) override {
@@ -97,6 +111,17 @@ class shard_by_products final : public shard_search {
     return rest;
   }
 
+  void nearest_again(const vector_set& queries, std::int64_t first,
+                     neighbour_lists& best) override {
+    place_.to_device(few_queries_.data(), std::as_bytes(std::span(queries.data)));
+    const bool own = finds_itself(queries.count, first);
+    const std::int64_t unproven = report_.unproven + queries.count;
+    search_here(view<const float>(few_queries_).data, queries.count,
+                size_of(few_queries(), best.k(), own), own ? first : no_neighbour, best);
+    report_.unproven = unproven;  // each once, also those that the search does again
+    if (const auto times = watch_.take()) report_.gpu += *times;
+  }
+
  private:
   // A part of the corpus in the executor's memory.
   struct part {
@@ -117,7 +142,8 @@ class shard_by_products final : public shard_search {
       // or than a bound of all ranks.
       fused::global<const double> known = {};
       if (t > 0) known = nearest_.farthest(most - 1, shared.known());
-      find(count, nearest_.next(std::min(most, held_.corpus->count())), known);
+      const std::int64_t k = std::min(most, held_.corpus->count());
+      find(queries_now(), count, {queries_most_, k, 0}, nearest_.next(k), known);
       nearest_.merge(held_.first);
       if (t > 0) continue;
       // A query that is among its neighbours makes all behind it one place farther.
@@ -173,50 +199,73 @@ class shard_by_products final : public shard_search {
     memory.reserve(place_, queries * k);
     return memory.answers(k, request_.metric == metric::euclidean);
   }
+  // What a search is made for.
+  struct search_size {
+    std::int64_t queries, k;
+    std::int64_t wanted;  // fused::search_options
+    bool operator==(const search_size&) const = default;
+  };
+  // Of lists of that length. If queries may find themselves, they have one neighbour more. Of short
+  // ones the rank's share of the request's k is wanted.
+  search_size size_of(std::int64_t queries, std::int64_t list_length, bool own) const {
+    const std::int64_t vectors = end_ - first_, more = own ? 1 : 0;
+    const std::int64_t share = (request_.k * vectors + of_all_ranks_ - 1) / of_all_ranks_;
+    return {queries, std::min(list_length + more, vectors),
+            list_length < request_.k ? share + more : 0};
+  }
+  bool finds_itself(std::int64_t count, std::int64_t first) const {
+    return request_.exclude_self && first < end_ && first_ < first + count;
+  }
+  std::int64_t few_queries() const { return std::min(query_unit, queries_most_); }
+  std::int64_t few_queries_bytes() const { return few_queries() * dimension_ * component_bytes; }
   // A search serves all tiles of queries, and all of the corpus that have one length.
-  fused::fused_search& search_of(std::int64_t queries, std::int64_t k) {
-    if (!search_ || k != searched_k_) {
+  fused::fused_search& search_of(const search_size& size) {
+    if (!search_ || size != searched_size_) {
       search_.reset();
-      search_.emplace(place_, *held_.corpus, std::max(queries, queries_most_), k, false,
-                      fused::product_body::fastest, fused::filtering::none, false, search_bytes_);
-      searched_k_ = k;
+      search_.emplace(place_, *held_.corpus, size.queries, size.k, false,
+                      fused::search_options{.bytes = search_bytes_, .wanted = size.wanted});
+      searched_size_ = size;
     }
     return *search_;
   }
 
-  // Of the whole part. If queries may find themselves, asks for one neighbour more and leaves them
-  // out. What it returns downloads the answers, if that is not done.
+  // Of the whole part. What it returns downloads the answers, if that is not done.
   std::function<void()> search_resident(std::int64_t count, std::int64_t first,
                                         neighbour_lists& best) {
-    const std::int64_t vectors = held_.corpus->count();
-    const bool own = request_.exclude_self && first < end_ && first_ < first + count;
-    const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
-    if (own || k < best.k()) {
-      nearest_.begin(count, k);
-      find(count, nearest_.next(k), {});
-      nearest_.merge(held_.first);
-      nearest_.bring(own ? first : no_neighbour, best);
+    const bool own = finds_itself(count, first);
+    const search_size size = size_of(queries_most_, best.k(), own);
+    if (own || size.k < best.k()) {
+      search_here(queries_now(), count, size, own ? first : no_neighbour, best);
       return {};
     }
-    const fused::answers answers = answers_of(searched_, count, k);
-    find(count, answers, {});
+    const fused::answers answers = answers_of(searched_, count, size.k);
+    find(queries_now(), count, size, answers, {});
     // One thread alone copies beside the search, and may do so now.
     return [this, answers, offset = held_.first, &best] {
       bring_lists(place_, answers, 0, offset, best);
     };
   }
+  // The same, complete on return. Queries from number `first_own` on leave themselves out.
+  void search_here(const float* queries, std::int64_t count, const search_size& size,
+                   std::int64_t first_own, neighbour_lists& best) {
+    nearest_.begin(count, size.k);
+    find(queries, count, size, nearest_.next(size.k), {});
+    nearest_.merge(held_.first);
+    nearest_.bring(first_own, best);
+  }
+  const float* queries_now() const { return view<const float>(queries_[searched_ % 2]).data; }
   // `known`: for each query the distance beyond which no vector is wanted; no data: any is.
-  void find(std::int64_t count, const fused::answers& to, fused::global<const double> known) {
-    const fused::search_report done = search_of(count, to.k)
-                                          .run(view<const float>(queries_[searched_ % 2]).data,
-                                               count, -1, to, clock(), {}, known);
+  void find(const float* queries, std::int64_t count, const search_size& size,
+            const fused::answers& to, fused::global<const double> known) {
+    const fused::search_report done =
+        search_of(size).run(queries, count, -1, to, clock(), {}, known);
     report_.unproven += done.again;
     report_.survivors += done.survivors;
     report_.by_float64 += done.by_float64;
   }
 
   const tiled_request& request_;
-  std::int64_t first_, end_, dimension_;
+  std::int64_t first_, end_, of_all_ranks_, dimension_;
   std::int64_t tile_;
   bool resident_;
   std::int64_t search_bytes_;
@@ -231,8 +280,9 @@ class shard_by_products final : public shard_search {
   std::size_t brought_ = 0, searched_ = 0;  // tiles of queries
   part held_;                               // in the executor's memory now
   std::optional<fused::fused_search> search_;
-  std::int64_t searched_k_ = 0;
-  running_lists nearest_;  // of one tile of queries
+  search_size searched_size_{};
+  device_buffer few_queries_;  // that are searched again
+  running_lists nearest_;      // of one tile of queries
 };
 
 }  // namespace

@@ -59,6 +59,11 @@ std::string why_not_products(const tiled_request& request, std::int64_t vectors,
 std::string why_not_products(const tiled_request& request, std::int64_t vectors,
                              std::int64_t queries, std::int64_t dimension, const backend& place);
 
+// Whether products filter the search of so many vectors for all k, with some of `bytes` to spare: a
+// search for fewer neighbours then needs no more.
+bool filters_with_room(const tiled_request& request, std::int64_t vectors, std::int64_t queries,
+                       std::int64_t dimension, std::int64_t bytes, const device& place);
+
 // Opens vectors [first, end) of `base`, in tiles of at most `tile`, for up to `queries` at a time.
 // Throws error(failure::unsupported) where the fused search cannot run.
 std::unique_ptr<shard_search> open_product_shard(const tiled_request& request,

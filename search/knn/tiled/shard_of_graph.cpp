@@ -51,13 +51,12 @@ class graph_shard final : public shard_of_graph {
     return all;
   }
 
-  void load() override {
+  void load(std::int64_t /*list_length*/) override {
     place_.get_ready_beside();
     bring_all();
     corpus_.prepare(clock());
     fused::fused_search search(place_, corpus_, count_, request_.k, request_.exclude_self,
-                               fused::product_body::fastest, fused::filtering::none, true, 0,
-                               {which_.rank, which_.ranks});
+                               {.half_product = true, .share = {which_.rank, which_.ranks}});
     if (!search.plan().half.taken()) {
       throw error(failure::unsupported, search.plan().half.impossible_because);
     }

@@ -2,7 +2,7 @@
 // A k-NN graph whose pairs of vectors are dealt to the ranks, so that each is multiplied once.
 //
 // Every rank prepares the whole corpus and takes its share of the pairs of tiles
-// (search/knn/fused/graph_share.cuh). It then has the nearest of what it met for every vector. The
+// (search/knn/fused/certain.cuh). It then has the nearest of what it met for every vector. The
 // union of all ranks' answers has each vector's k nearest, if k of them are certain. What is not
 // is searched again by the rank that it belongs to, among all vectors.
 

@@ -1,6 +1,7 @@
 #include "search/knn/tiled/shard_search.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
@@ -67,6 +68,10 @@ class shard_by_tiles final : public shard_search {
 };
 
 }  // namespace
+
+void shard_search::nearest_again(const vector_set&, std::int64_t, neighbour_lists&) {
+  throw std::logic_error("this shard's lists are whole");
+}
 
 shard_report with_reading(shard_report report, const tile_stream& from) {
   report.bytes_read = from.bytes_read();

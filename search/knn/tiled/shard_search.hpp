@@ -45,9 +45,12 @@ class shard_search {
   virtual std::int64_t tile() const = 0;
   virtual shard_report report() const = 0;
 
+  // Whether lists may be shorter than the request's k: it has nearest_again().
+  virtual bool shortens_lists() const { return false; }
   // Brings what all queries share to the executor's memory, if it fits. Called once, before the
-  // first queries. Throws the exceptions of vector_files::read and knn.
-  virtual void load() {}
+  // first queries, whose lists will have `list_length` neighbours. Throws the exceptions of
+  // vector_files::read and knn.
+  virtual void load(std::int64_t /*list_length*/) {}
   // Whether a tile of queries is searched in a moment, because nothing is read for it.
   virtual bool quick() const { return false; }
   // Whether it needs the queries' vectors, not only their numbers.
@@ -60,10 +63,14 @@ class shard_search {
   // has number `first` among all. Throws the exceptions of vector_files::read and knn. What it
   // returns, unless empty, must be called before `best` is read; another thread may do so during
   // the next call, but not during the one after that. `shared`: where ranks cut each other's
-  // survivors, if the shard can.
+  // survivors, if the shard can. Where `best` has fewer neighbours than the request, its lists are
+  // the beginnings of the rank's, and may end with no_neighbour before their last place.
   [[nodiscard]] virtual std::function<void()> nearest(const vector_set& queries, std::int64_t first,
                                                       neighbour_lists& best,
                                                       bound_sharing& shared) = 0;
+  // The same for at most query_unit queries whose lists were too short; they were not brought.
+  // `best` has as many neighbours as the request, and is complete on return.
+  virtual void nearest_again(const vector_set& queries, std::int64_t first, neighbour_lists& best);
 };
 
 // Opens vectors [first, end) of `base`, in tiles of at most `tile`, for up to `queries` at a time.

@@ -1,7 +1,6 @@
 #include "search/knn/tiled/tiled_knn.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <malloc.h>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/shard_of_graph.hpp"
 #include "search/knn/tiled/shard_search.hpp"
+#include "search/knn/tiled/tile_agreement.hpp"
 #if KSELECT_HAS_CUDA
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
 #endif
@@ -112,6 +112,7 @@ class tiled_search {
     report_.query_fingerprint = (query_ ? *query_ : *base_).fingerprint();
     report_.queries = queries().count();
     report_.dimension = base_->dimension();
+    report_.k = request_.k;
     report_.queries_before = done;
     if (report_.by_pairs) {
       auto graph = open_graph_shard(request_, *base_, {ranks_.rank(), ranks_.size()},
@@ -127,30 +128,15 @@ class tiled_search {
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
     if (report_.by_pairs) report_.vectors = base_->count();
-    agree_on_tiles();
+    tiling_ = agree_on_tiles(request_, base_->count(), *shard_, report_.by_pairs, ranks_);
+    report_.list_length = tiling_.list_length;
     report_.query_tiles = query_cut(range()).tiles();
-  }
-
-  // What the tiles of queries depend on, beside their length: whether any rank's part is searched
-  // by products but does not stay in its executor's memory, and whether any rank was told a length.
-  void agree_on_tiles() {
-    const auto said = agree(ranks_, [&]() -> json {
-      const bool streams = request_.by_products() && !report_.shard.resident;
-      return {{"proposal", {streams, request_.query_tile != 0}}};
-    });
-    const auto any = [&](std::size_t i) {
-      return std::ranges::any_of(said, [i](const json& one) { return one[i].get<bool>(); });
-    };
-    std::array<bool, 2> agreed = {any(0), any(1)};
-    ranks_.broadcast(std::as_writable_bytes(std::span(agreed)));
-    streams_ = agreed[0];
-    short_ends_ = request_.by_products() && !report_.by_pairs && !streams_ && !agreed[1];
   }
 
   void load_part() {
     const lap loading(report_.times.load);
     agree(ranks_, [&] {
-      shard_->load();
+      shard_->load(tiling_.list_length);
       return json::object();
     });
     if (graph_ != nullptr) {
@@ -346,7 +332,7 @@ class tiled_search {
                                    .exchange = *exchange_,
                                    .store = store_ ? &*store_ : nullptr,
                                    // A resident part is one tile: no bound comes before its end.
-                                   .shares = ranks_.size() > 1 && streams_,
+                                   .shares = ranks_.size() > 1 && tiling_.streams,
                                    .stopping = observer_.stopping,
                                    .finished = observer_.finished_tile};
     tiles_.emplace(parts, range(), report_.times);
@@ -358,7 +344,8 @@ class tiled_search {
             .end = report_.queries,
             .tile = report_.plan.query_tile,
             .k = request_.k,
-            .short_ends = short_ends_};
+            .list_length = tiling_.list_length,
+            .short_ends = tiling_.short_ends};
   }
 
   // No rank ends before the results are committed.
@@ -386,7 +373,7 @@ class tiled_search {
   shard_of_graph* graph_ = nullptr;    // the shard, if report_.by_pairs
   std::optional<result_store> store_;  // on rank 0
   std::optional<query_tiles> tiles_;
-  bool streams_ = false, short_ends_ = false;
+  tile_agreement tiling_;
   double waited_s_ = 0;  // for a corpus that stays in the executor's memory
 };
 

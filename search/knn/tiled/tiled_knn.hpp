@@ -27,7 +27,7 @@
 namespace kselect::search {
 
 struct tiled_report {
-  std::int64_t n = 0, queries = 0, dimension = 0;
+  std::int64_t n = 0, queries = 0, dimension = 0, k = 0;
   std::string base_fingerprint, query_fingerprint;  // vector_files::fingerprint
   tile_plan plan;                                   // of this rank
   std::int64_t held_bytes = 0;      // the rank's share of the process' memory before the first tile
@@ -36,12 +36,13 @@ struct tiled_report {
   std::int64_t corpus_tiles = 0;    // of this rank's part
   std::int64_t queries_before = 0;  // done by an earlier run of the job
   knn_product product = knn_product::automatic;  // what was used
-  std::string other_because;  // why --product auto is not float16 on executor cuda
-  bool by_pairs = false;      // each rank took its share of a graph's pairs (shard_of_graph.hpp)
-  std::string whole_because;  // why not, if it was asked for
-  bool nccl = false;          // lists went from GPU to GPU
-  shard_report shard;         // of this rank
-  tiled_times times;          // of this rank
+  std::string other_because;     // why --product auto is not float16 on executor cuda
+  std::int64_t list_length = 0;  // neighbours of a rank's list of a query (neighbours_of_list)
+  bool by_pairs = false;         // each rank took its share of a graph's pairs (shard_of_graph.hpp)
+  std::string whole_because;     // why not, if it was asked for
+  bool nccl = false;             // lists went from GPU to GPU
+  shard_report shard;            // of this rank
+  tiled_times times;             // of this rank
 };
 
 // `planned` and `finished_tile` are for progress, on rank 0.

@@ -65,7 +65,7 @@ filtered_answer search(const filtered_question& q, const std::vector<float>& bas
   found.distances.assign(static_cast<std::size_t>(rows), -7);
   prepared_corpus corpus(*place, base.data(), q.n, q.dimension, metric::sqeuclidean, q.factors);
   corpus.prepare(clock);
-  fused_search nearest(*place, corpus, q.queries, q.k, q.self, product_body::fastest, q.leaves_out);
+  fused_search nearest(*place, corpus, q.queries, q.k, q.self, {.leaves_out = q.leaves_out});
   for (int call = 0; call < calls; ++call) {
     found.report = nearest.run(query.data(), q.queries, 0,
                                {.indices = {found.indices.data(), rows},

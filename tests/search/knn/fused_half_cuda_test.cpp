@@ -68,7 +68,8 @@ class fused_half_cuda : public testing::Test {
     const stage_clock clock = [](stage, const std::function<void()>& work) { work(); };
     prepared_corpus corpus(*place_, view<float>(base).data, q.n, q.dimension, q.measure, q.factors);
     corpus.prepare(clock);
-    fused_search search(*place_, corpus, q.n, q.k, true, body, filtering::none, half, 0, share);
+    fused_search search(*place_, corpus, q.n, q.k, true,
+                        {.body = body, .half_product = half, .share = share});
     graph_answer found;
     found.half = search.plan().half.taken();
     const answers to{.indices = view<std::int64_t>(indices),

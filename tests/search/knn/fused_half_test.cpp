@@ -167,8 +167,8 @@ shares search_in_shares(const question& q, int count) {
     answer found;
     found.indices.resize(static_cast<std::size_t>(rows));
     found.exact.resize(static_cast<std::size_t>(rows));
-    fused_search search(*place, corpus, q.base.count, q.k, q.leaves_self_out, product_body::fastest,
-                        filtering::none, true, 0, {number, count});
+    fused_search search(*place, corpus, q.base.count, q.k, q.leaves_self_out,
+                        {.half_product = true, .share = {number, count}});
     EXPECT_TRUE(search.plan().half.taken());
     const answers to{.indices = {found.indices.data(), rows},
                      .distances = {},

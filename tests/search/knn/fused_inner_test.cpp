@@ -72,8 +72,8 @@ inner_answer search(const inner_question& q) {
   if (!q.may_return.empty()) allowed.words = {words.data(), std::ssize(words)};
   prepared_corpus corpus(*place, q.base.data(), q.n, q.dimension, metric::inner_product);
   corpus.prepare(clock);
-  fused_search nearest(*place, corpus, q.queries, q.k, q.self, product_body::fastest,
-                       q.may_return.empty() ? filtering::none : filtering::one);
+  fused_search nearest(*place, corpus, q.queries, q.k, q.self,
+                       {.leaves_out = q.may_return.empty() ? filtering::none : filtering::one});
   found.report = nearest.run(q.query.data(), q.queries, 0,
                              {.indices = {found.indices.data(), rows},
                               .distances = {found.distances.data(), rows},

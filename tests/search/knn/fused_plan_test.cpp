@@ -103,6 +103,26 @@ TEST(fused_plan, parts_of_wgmma_fill_the_gpu) {
   }
 }
 
+// A tile of queries that is shorter than others has parts of its own, in the memory of theirs.
+TEST(fused_plan, parts_of_fewer_queries_fill_the_gpu_too) {
+  const device place = gpu(90, 132);
+  constexpr std::int64_t tiles = 19'532, most_rows = 7936;
+  const pass_plan all = plan_pass(0, tiles, most_rows, 300, place, product_body::wgmma);
+  const list_sizes memory = list_sizes::of(all, most_rows);
+  const auto busy = [&](const pass_plan& pass, std::int64_t rows) {
+    const std::int64_t pairs = (rows + 255) / 256, waves = (pairs * pass.splits + 131) / 132;
+    return static_cast<double>(pairs * tiles) / static_cast<double>(132 * waves * pass.part);
+  };
+  EXPECT_GT(busy(all, most_rows), 0.97);
+  EXPECT_LT(busy(all, 6400), 0.85) << "the parts of more rows suit fewer";
+  for (std::int64_t rows = 1024; rows <= most_rows; rows += 256) {
+    const pass_plan pass = plan_pass_of_fewer(all, rows, memory, place, product_body::wgmma);
+    EXPECT_TRUE(memory.hold(list_sizes::of(pass, rows))) << rows;
+    EXPECT_GT(busy(pass, rows), 0.93) << rows << ' ' << pass.splits;
+    EXPECT_GE(pass.part * pass.splits, tiles);
+  }
+}
+
 // Blocks wait most of their time: small ones hide that, and few queries leave room for large ones.
 TEST(fused_plan, finishes_a_query_by_as_many_threads_as_suit_it) {
   const device place = gpu(90, 132);

@@ -87,8 +87,8 @@ inline answer search(const question& q, std::int64_t calls = 1) {
   prepared_corpus corpus(*place, base.data.data(), base.count, base.dimension, q.metric, q.factors);
   corpus.prepare(clock);
   if (q.changes) q.changes(base);
-  fused_search nearest(*place, corpus, q.query.count, q.k, q.leaves_self_out, product_body::fastest,
-                       filtering::none, q.half_product);
+  fused_search nearest(*place, corpus, q.query.count, q.k, q.leaves_self_out,
+                       {.half_product = q.half_product});
   found.half_product = nearest.plan().half.taken();
   const auto rows = static_cast<std::int64_t>(size);
   for (std::int64_t call = 0; call < calls; ++call) {

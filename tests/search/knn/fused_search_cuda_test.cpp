@@ -70,7 +70,7 @@ answer search_on(executor_kind kind, const question& q, product_body body = prod
   const stage_clock clock = [](stage, const std::function<void()>& work) { work(); };
   prepared_corpus corpus(*place, view<float>(base).data, q.n, q.dimension, q.metric, q.factors);
   corpus.prepare(clock);
-  fused_search search(*place, corpus, q.q, q.k, false, body);
+  fused_search search(*place, corpus, q.q, q.k, false, {.body = body});
   answer found;
   for (int call = 0; call < calls; ++call) {
     found.report = search.run(view<float>(q.query.empty() ? base : query).data, q.q, 0,

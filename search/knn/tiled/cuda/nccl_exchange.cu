@@ -13,6 +13,7 @@
 #include <nccl.h>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend/cuda/call.hpp"
@@ -111,8 +112,8 @@ class nccl_exchange final : public list_exchange {
   // Copies, sends and the merge are in order with the search's kernels on one stream.
   bool beside() const override { return false; }
 
-  neighbour_lists merged(neighbour_lists mine) override {
-    const std::int64_t k = mine.k(), queries = mine.queries(), size = ranks_.size();
+  answer merged(neighbour_lists mine, std::int64_t k) override {
+    const std::int64_t queries = mine.queries(), size = ranks_.size();
     const std::vector<std::int64_t> shares = shares_of(queries, ranks_.size());
     const std::int64_t share = shares[static_cast<std::size_t>(ranks_.rank())];
     own_.reserve(place_, queries * k);
@@ -137,10 +138,10 @@ class nccl_exchange final : public list_exchange {
     // `own_` has been sent and has the answer's size, so it is reused.
     collect(merged_, own_, shares, k);
     await("the collection of neighbours");
-    if (ranks_.rank() != 0) return mine;
+    if (ranks_.rank() != 0) return {std::move(mine)};
     place_.to_host(std::as_writable_bytes(mine.distances()), own_.distances.data());
     place_.to_host(std::as_writable_bytes(mine.indices()), own_.indices.data());
-    return mine;
+    return {std::move(mine)};
   }
 
  private:

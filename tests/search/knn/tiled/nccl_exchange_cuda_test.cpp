@@ -29,7 +29,7 @@ TEST(GpuExchange, OneGpuGetsBackWhatItHas) {
     neighbour_lists mine(queries, 33);
     std::ranges::copy(table.distances, mine.distances().begin());
     std::ranges::copy(table.indices, mine.indices().begin());
-    const neighbour_lists merged = exchange->merged(std::move(mine));
+    const neighbour_lists merged = exchange->merged(std::move(mine), table.k).lists;
     EXPECT_TRUE(testing_lists::is_merged(table, merged.distances(), merged.indices()));
   }
 }

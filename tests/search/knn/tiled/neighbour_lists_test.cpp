@@ -103,5 +103,59 @@ TEST(MergeLists, ANeighbourOfSeveralListsCountsOnce) {
             (std::vector<std::int64_t>{5, 6, 4}));
 }
 
+// The lists of a table cut to `length`.
+columns beginnings(const list_table& table, std::int64_t length) {
+  columns cut;
+  for (std::int64_t row = 0; row < table.lists * table.queries; ++row) {
+    const auto first = table.distances.begin() + row * table.k;
+    cut.distances.insert(cut.distances.end(), first, first + length);
+    const auto first_index = table.indices.begin() + row * table.k;
+    cut.indices.insert(cut.indices.end(), first_index, first_index + length);
+  }
+  return cut;
+}
+
+// How many of the first neighbours of all lists together are certain if lists end after `length`
+// neighbours, or before.
+std::int64_t certain_of(const list_table& table, std::int64_t query, std::int64_t length) {
+  std::vector<std::int64_t> left;
+  for (std::int64_t l = 0; l < table.lists; ++l) {
+    const auto row = table.indices.begin() + (l * table.queries + query) * table.k;
+    left.push_back(std::count_if(row, row + length, [](auto i) { return i != no_neighbour; }));
+  }
+  std::int64_t certain = 0;
+  for (const neighbour& next : table.merged[static_cast<std::size_t>(query)]) {
+    if (std::ranges::find(left, 0) != left.end()) break;
+    --left[static_cast<std::size_t>(next.index / 10000)];  // a list has indices of its own
+    ++certain;
+  }
+  return certain;
+}
+
+TEST(MergeBeginnings, AreRightUntilAListEnds) {
+  constexpr std::int64_t k = 12, queries = 40;
+  std::int64_t lacked = 0;
+  for (const std::int64_t lists : {2, 3, 17}) {
+    const list_table table = some_table(static_cast<unsigned>(lists), lists, queries, k);
+    for (const std::int64_t length : {1, 5, 9, 12}) {
+      SCOPED_TRACE(testing::Message() << lists << " lists of " << length);
+      const columns cut = beginnings(table, length);
+      neighbour_lists merged(queries, k);
+      std::vector<std::uint8_t> lacking(queries, 7);
+      merge_beginnings(lists, length, {cut.distances, cut.indices}, 2, merged, lacking);
+      for (std::int64_t q = 0; q < queries; ++q) {
+        const std::int64_t certain = certain_of(table, q, length);
+        list expected = table.merged[static_cast<std::size_t>(q)];
+        expected.resize(static_cast<std::size_t>(certain));
+        expect_row(merged, q, first_of(expected, k));
+        EXPECT_EQ(lacking[static_cast<std::size_t>(q)], certain < k ? 1 : 0) << q;
+        lacked += certain < k ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(lacked, 100);
+  EXPECT_LT(lacked, 12 * queries - 20) << "none of the lists suffices";
+}
+
 }  // namespace
 }  // namespace kselect::search

@@ -1,5 +1,6 @@
 // A search in tiles by the fused engine has the bits of one in memory: any tiles, passes and ranks.
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
@@ -50,7 +51,19 @@ struct tiled_question {
   // The queries are the first base vectors, and leave themselves out. (Of a whole graph so large
   // that products filter, fibers would take minutes.)
   bool some_of_base = false;
+  bool sorted = false;  // the base vectors, by their first component
 };
+
+void sort_by_first_component(vector_set& set) {
+  std::vector<std::vector<float>> rows;
+  for (std::int64_t i = 0; i < set.count; ++i) {
+    const auto first = set.data.begin() + i * set.dimension;
+    rows.emplace_back(first, first + set.dimension);
+  }
+  std::ranges::sort(rows);
+  set.data.clear();
+  for (const auto& row : rows) set.data.insert(set.data.end(), row.begin(), row.end());
+}
 
 struct rows_found {
   std::vector<std::int64_t> indices;
@@ -102,7 +115,8 @@ tiled_request request_of(const tiled_question& q, const folder& at, const vector
 
 // Returns the report of the first rank, and sets that of the last.
 tiled_report expect_same(const tiled_question& q, int ranks, tiled_report* of_last = nullptr) {
-  const vector_set base = of(q.n, q.dimension, 1, q.bytes);
+  vector_set base = of(q.n, q.dimension, 1, q.bytes);
+  if (q.sorted) sort_by_first_component(base);
   vector_set query = of(q.queries, q.dimension, 2, q.bytes);
   if (q.some_of_base) std::copy_n(base.data.begin(), query.data.size(), query.data.begin());
   const folder at;
@@ -307,6 +321,29 @@ TEST(ProductShard, RefusesAnExchangeThatOrdersByFloat32) {
   const auto place = open_backend(executor_kind::fiber, 1);
   const auto one = alone();
   EXPECT_THROW(knn_in_tiles(request, *place, *one), error);
+}
+
+// Of 120 neighbours a rank's list has 92, and 60 are expected.
+TEST(ProductShard, RanksThatStayInMemoryHaveShorterLists) {
+  for (const metric m : {metric::euclidean, metric::cosine}) {
+    SCOPED_TRACE(to_string(m));
+    tiled_question q{10'240, 90, 16, 120, m};
+    q.some_of_base = m == metric::cosine;
+    const tiled_report report = expect_same(q, 2);
+    EXPECT_EQ(report.list_length, 92);
+    EXPECT_EQ(report.shard.unproven, 0);
+    EXPECT_TRUE(report.shard.resident);
+  }
+}
+
+// All neighbours of a query are in one rank's part. So the first tile is searched twice.
+TEST(ProductShard, ShortListsOfASortedCorpusAreSearchedAgain) {
+  tiled_question q{10'240, 520, 2, 60};
+  q.sorted = true;
+  const tiled_report report = expect_same(q, 2);
+  EXPECT_EQ(report.list_length, 54);
+  EXPECT_GE(report.shard.unproven, 256);
+  EXPECT_LE(report.shard.unproven, 512) << "after the first tile lists are whole";
 }
 
 // The k-th neighbour so far cuts the next tile's survivors: about k of it are nearer.
