@@ -36,9 +36,17 @@ def save(drawing: Drawing, directory: Path) -> list[Path]:
     return paths
 
 
-def encode(drawing: Drawing, endings: Sequence[str] = ("png", "pdf", "csv")) -> dict[str, bytes]:
-    """Return the content of each file by its ending."""
-    return {e: points(drawing) if e == "csv" else _picture(drawing, e) for e in endings}
+def encode(
+    drawing: Drawing, endings: Sequence[str] = ("png", "pdf", "csv"), *, palette: bool = True
+) -> dict[str, bytes]:
+    """Return the content of each file by its ending.
+
+    `palette`: pictures have one, as committed ones do. To find it takes as long as to draw.
+    """
+    files = {e: points(drawing) if e == "csv" else _picture(drawing, e) for e in endings}
+    if palette and "png" in files:
+        files["png"] = _with_palette(files["png"])
+    return files
 
 
 def points(drawing: Drawing) -> bytes:
@@ -56,17 +64,17 @@ def _picture(drawing: Drawing, ending: str) -> bytes:
     named = {_SOURCE[ending]: drawing.source} if drawing.source else {}
     settings = settings | {"metadata": settings["metadata"] | named}
     drawing.figure.savefig(buffer, format=ending, **settings)
-    return _with_palette(buffer) if ending == "png" else buffer.getvalue()
+    return buffer.getvalue()
 
 
-def _with_palette(png: io.BytesIO) -> bytes:
+def _with_palette(png: bytes) -> bytes:
     """Return the picture with a palette; its metadata and its resolution are kept.
 
     The palette covers the range of the colours and not their areas, so thin lines keep their
-    colours and white stays white. Two renderings of one figure, each with its own palette, then
-    still agree (`reproduce.check`).
+    colours and white stays white. A rendering without a palette then still agrees with it
+    (`reproduce.check`).
     """
-    picture = Image.open(png)
+    picture = Image.open(io.BytesIO(png))
     text = PngInfo()
     for name, value in picture.info.items():
         if isinstance(value, str):

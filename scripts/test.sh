@@ -54,6 +54,7 @@ much_data+=:ProductShard.LeavesQueriesOutOfTheirOwnGraph:*certificate_world.acce
 much_data+=:certificate.counts_in_rows_longer_*:count_left.counts_a_milliard_*:TestDevice.FibersRunNoInstance*
 much_data+=:Of/HostSearch.IsThatOfABruteForceAsAGraph/*:DamagedFiles.Hdf5:fused_half.ends_right_*
 much_data+=:fused_*.answers_with_outliers_*:FusedKnown.EqualDistances*:ProductShard.DealtPairs*
+much_data+=:FusedPartial.OfTwoPasses:FusedPartial.EqualDistances*:ProductShard.ShortListsOfASortedCorpus*
 
 stage "set-up"
 need build test ${all:+all}
@@ -64,9 +65,15 @@ python_environment scripts/requirements.txt plots/requirements.txt tests/require
 stage "build (preset cpu)"
 build_preset cpu "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DKSELECT_PYTHON_PACKAGE=ON --
 
+# With --all the whole battery comes later, and needs no sample of it before.
 seed=${KSELECT_BATTERY:-sample:$RANDOM}
-stage "tests (preset cpu; battery: KSELECT_BATTERY=$seed)"
-KSELECT_BATTERY=$seed test_preset cpu "-$many_fibers" --label-exclude slow "$@"
+if [ -n "$all" ]; then
+  later='^(slow|battery)$' said="without the battery"
+else
+  later='^slow$' said="battery: KSELECT_BATTERY=$seed"
+fi
+stage "tests (preset cpu; $said)"
+KSELECT_BATTERY=$seed test_preset cpu "-$many_fibers" --label-exclude "$later" "$@"
 limit_seconds 900 "the short tier"
 
 if [ -z "$all" ]; then

@@ -16,7 +16,10 @@ _RESULTS = ROOT / "results"
 
 
 def papers(roots: Sequence[Path]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the papers that have a record below `roots`, with their claims, and what went wrong."""
+    """Return the papers that have a record below `roots`, with their claims, and what went wrong.
+
+    A claim that several machines test has a row of each, with the same `id` and `number`.
+    """
     found: dict[str, dict[str, Any]] = {}
     failures: list[str] = []
     work = read_work(_RESULTS / "counters.json")
@@ -57,6 +60,7 @@ def _claims(
     return [
         {
             "id": experiment.id,
+            "number": experiment.claims.index(t.claim),
             "title": experiment.title,
             "says": t.claim.headline or t.claim.says,
             "headline": bool(t.claim.headline),

@@ -80,7 +80,7 @@ def _run(options: argparse.Namespace) -> int:
     partial = bool(options.ids or options.source or options.paper)
     out = options.out or (Path("out/reproduction") if partial else Path())
     endings = _COMMITTED if options.check else ("png", "pdf", "csv")
-    outcomes, files = _draw(experiments, library, out, endings)
+    outcomes, files = _draw(experiments, library, out, endings, palette=not options.check)
     _tell(outcomes, [*library.warnings, *library.failures, *failures])
     if not any(o.drawn for o in outcomes):
         raise PlotError(
@@ -108,7 +108,12 @@ def _sweep(experiments: list[Experiment], options: argparse.Namespace) -> list[s
 
 
 def _draw(
-    experiments: Sequence[Experiment], library: Library, out: Path, endings: Sequence[str]
+    experiments: Sequence[Experiment],
+    library: Library,
+    out: Path,
+    endings: Sequence[str],
+    *,
+    palette: bool,
 ) -> tuple[list[document.Outcome], dict[Path, bytes]]:
     files: dict[Path, bytes] = {}
     work = read_work(Path("results/counters.json"))
@@ -121,7 +126,7 @@ def _draw(
             names = tuple(drawing.name for drawing in made)
             drawn.append(document.Drawn(source, names, missing, _older(source, evidence)))
             for drawing in made:
-                for ending, data in encode(drawing, endings).items():
+                for ending, data in encode(drawing, endings, palette=palette).items():
                     files[out / _FOLDER / f"{drawing.name}.{ending}"] = data
             tested += [claims.test(experiment, c, source, evidence) for c in experiment.claims]
         if not drawn:

@@ -1,7 +1,8 @@
 """Compares the files made from the records with the committed ones.
 
 Text and points must be equal byte by byte. Images may be rendered differently on another machine,
-because of rounding. Their pixels are compared; a figure fails if more than a few differ visibly.
+because of rounding, and committed ones have a palette. Their pixels are compared; a figure fails
+if more than a few differ visibly.
 """
 
 import io

@@ -11,6 +11,7 @@ import pytest
 from plots.board import contracts, sources
 from plots.board.__main__ import main
 from plots.board.pack import pack
+from plots.board.papers import papers
 from plots.errors import PlotError
 
 from board_site import ENTRY, program
@@ -194,3 +195,14 @@ def test_pages_without_data_are_left_out(tmp_path: Path) -> None:
     assert not (site / "knn.html").exists() and not (site / "papers.html").exists()
     assert "knn.html" not in (site / "index.html").read_text()
     assert {"index.html", "map.html", "curves.html", "leaderboard.html", "cell.html"} <= {p.name for p in site.iterdir()}
+
+
+def test_a_claim_that_several_machines_test_counts_once() -> None:
+    told, failures = papers([ROOT / "results"])
+    assert failures == []
+    reproduction = (ROOT / "REPRODUCTION.md").read_text()
+    counts = dict(re.findall(r"^\| (Komarov|Tang|Barrientos) \| (\d+) \|", reproduction, re.MULTILINE))
+    found = {paper["cite"].split(",")[0]: paper["claims"] for paper in told if paper["hardware"]}
+    assert len(found) == len(counts) == 3
+    for name, claims in found.items():
+        assert len({(claim["id"], claim["number"]) for claim in claims}) == int(counts[name])

@@ -27,6 +27,7 @@ def small(tmp_path: Path) -> Path:
 def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the pictures' content, which takes most of the time, where a test asks which figures there are."""
     monkeypatch.setattr(saving, "_picture", lambda *_: b"a picture")
+    monkeypatch.setattr(saving, "_with_palette", lambda picture: picture)
 
 
 def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:

@@ -62,12 +62,15 @@ function show_searches() {
 
 const VERDICTS = ["reproduced", "same direction, other size", "contradicted", "cannot test"];
 
+// Several machines can test one claim. It counts once, and once for each of its verdicts, as in REPRODUCTION.md.
+const count_of = (claims) => distinct(claims.map((c) => `${c.id} ${c.number}`)).length;
+
 function show_papers() {
   by_id("papers").replaceChildren(...papers.map(({ cite, hardware, claims }) => {
-    const counts = VERDICTS.map((verdict) => [verdict, claims.filter((c) => c.verdict === verdict).length]).filter(([, count]) => count);
+    const counts = VERDICTS.map((verdict) => [verdict, count_of(claims.filter((c) => c.verdict === verdict))]).filter(([, count]) => count);
     const order = [...claims].sort((a, b) => b.headline - a.headline);
     return element("section", {}, element("h2", {}, cite), ...(hardware ? [element("p", { class: "muted" }, `Measured there on: ${hardware}.`)] : []),
-      element("p", {}, `${amount(claims.length, "claim")}: ${counts.map(([verdict, count]) => `${count} ${verdict}`).join("; ")}. Statements of the abstract or conclusion come first.`),
+      element("p", {}, `${amount(count_of(claims), "claim")}: ${counts.map(([verdict, count]) => `${count} ${verdict}`).join("; ")}. Statements of the abstract or conclusion come first.`),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Claims of ${cite}` }, element("table", { class: "claims" },
         element("thead", {}, element("tr", {}, ...["It states", "Paper's", "Here", "Verdict", "Why"].map((text) => element("th", { scope: "col", class: text === "Why" ? "wide" : null }, text)))),
         element("tbody", {}, ...order.map(claim_row)))));
@@ -79,7 +82,7 @@ function claim_row(claim) {
   const why = [claim.why, ...claim.causes].filter(Boolean).join(" ");
   const ours = element("td", { title: claim.at || null }, `${claim.ours || "–"}${claim.older ? " †" : ""}`);
   const says = claim.headline ? element("strong", {}, claim.says) : claim.says;
-  return element("tr", {}, element("td", { class: "text" }, says, element("span", { class: "muted" }, `${claim.id}: ${claim.title}`)),
+  return element("tr", {}, element("td", { class: "text" }, says, element("span", { class: "muted" }, `${claim.id}: ${claim.title}${claim.machine ? `; ${claim.machine}` : ""}`)),
     element("td", {}, claim.paper), ours, element("td", {}, element("span", { class: `verdict verdict-${place}` }, claim.verdict)),
     element("td", { class: "reason wide" }, why.length > 160 ? element("details", {}, element("summary", {}, `${why.slice(0, 80)}…`), why) : why));
 }
