@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 
 #include "search/metric/device_memory.hpp"
 #include "search/metric/index_bytes.hpp"
@@ -33,7 +34,6 @@ template <metric M, class Walk>
 class group_search {
  public:
   using near_args = typename cluster_walk<M>::args;
-  using job = group_job<M, Walk>;
   // Ranks of list entries are counted, which takes the square of k.
   static constexpr std::int64_t most_k = 256;
 
@@ -50,14 +50,14 @@ class group_search {
     // Enough that the k-th nearest of them is mostly little further away than that of all.
     const std::int64_t enough = std::max<std::int64_t>(512, 2 * k);
     const int sample = k_ == 0 ? 0 : static_cast<int>(std::min(enough, most_near));
-    const int room = k_ == 0 ? 0 : nearest_kernel<M, job>::list_room(k_, threads_);
+    const int room = k_ == 0 ? 0 : nearest_kernel<M, group_job<M, Walk>>::list_room(k_, threads_);
     const std::size_t staged = M::staged_bytes(batch);
     approach_ = group_layout::of(queries, staged,
                                  static_cast<std::size_t>(queries) * clusters * sizeof(float),
                                  sample, sizeof(std::uint32_t));
     search_ = group_layout::of(queries, staged, walk_bytes<M>(walk, queries), room, sizeof(entry));
     fits_ = std::max(approach_.bytes, search_.bytes) +
-                sizeof(typename nearest_kernel<M, job>::storage) <=
+                sizeof(typename nearest_kernel<M, group_job<M, Walk>>::storage) <=
             where.shared_bytes;
     groups_ = (count_ + queries - 1) / queries;
   }
@@ -71,23 +71,27 @@ class group_search {
                simt::global<float> distances, const Launch& launch) const {
     const device_array<float> radii(place, count_);
     const device_array<float> known(place, kept());
-    const auto order = ordered(place, queries, radii.view(), known, launch);
-    launch.template operator()<nearest_kernel<M, job>>(grid_of(search_),
-                                                       {.job = job_of(queries, order.view(), known),
-                                                        .k = k_,
-                                                        .radii = {radii.view().data, count_},
-                                                        .objects = objects,
-                                                        .distances = distances});
+    with_width(queries, [&](auto at_once) {
+      const auto order = ordered<at_once>(place, queries, radii.view(), known, launch);
+      launch.template operator()<nearest_kernel<M, group_job<M, Walk, at_once>>>(
+          grid_of(search_), {.job = job_of<at_once>(queries, order.view(), known),
+                             .k = k_,
+                             .radii = {radii.view().data, count_},
+                             .objects = objects,
+                             .distances = distances});
+    });
   }
 
   template <class Launch>
   void within(kept_memory& place, const uploaded<M>& queries, float radius, const hit_list& hits,
               const Launch& launch) const {
     const device_array<float> known(place, kept());
-    const auto order = ordered(place, queries, {}, known, launch);
-    launch.template operator()<within_group_kernel<M, job>>(
-        grid_of(search_),
-        {.job = job_of(queries, order.view(), known), .radius = radius, .hits = hits});
+    with_width(queries, [&](auto at_once) {
+      const auto order = ordered<at_once>(place, queries, {}, known, launch);
+      launch.template operator()<within_group_kernel<M, group_job<M, Walk, at_once>>>(
+          grid_of(search_),
+          {.job = job_of<at_once>(queries, order.view(), known), .radius = radius, .hits = hits});
+    });
   }
 
  private:
@@ -95,8 +99,19 @@ class group_search {
 
   std::int64_t kept() const { return distances_kept(count_, near_.clusters); }
 
-  job job_of(const uploaded<M>& queries, simt::global<const std::uint32_t> order,
-             const device_array<float>& known) const {
+  // Calls f(n), a constant: how many queries an object is compared with at once.
+  template <class F>
+  static void with_width(const uploaded<M>& queries, const F& f) {
+    if constexpr (std::is_same_v<Walk, near_args> && requires { M::is_long(queries.view); }) {
+      if (M::is_long(queries.view)) return f(std::integral_constant<int, many_at_once>{});
+    }
+    f(std::integral_constant<int, few_at_once>{});
+  }
+
+  template <int at_once>
+  group_job<M, Walk, at_once> job_of(const uploaded<M>& queries,
+                                     simt::global<const std::uint32_t> order,
+                                     const device_array<float>& known) const {
     return {.queries = queries.view,
             .walk = walk_,
             .count = count_,
@@ -105,21 +120,21 @@ class group_search {
             .known = known.view()};
   }
 
-  template <class Launch>
+  template <int at_once, class Launch>
   device_array<std::uint32_t> ordered(kept_memory& place, const uploaded<M>& queries,
                                       simt::global<float> radii, const device_array<float>& known,
                                       const Launch& launch) const {
     const device_array<std::uint32_t> nearest(place, count_);
-    launch.template operator()<approach_kernel<M>>(grid_of(approach_),
-                                                   {.job = {.queries = queries.view,
-                                                            .walk = near_,
-                                                            .count = count_,
-                                                            .order = {},
-                                                            .layout = approach_,
-                                                            .known = known.view()},
-                                                    .k = k_,
-                                                    .nearest = nearest.view(),
-                                                    .radii = radii});
+    launch.template operator()<approach_kernel<M, group_job<M, near_args, at_once>>>(
+        grid_of(approach_), {.job = {.queries = queries.view,
+                                     .walk = near_,
+                                     .count = count_,
+                                     .order = {},
+                                     .layout = approach_,
+                                     .known = known.view()},
+                             .k = k_,
+                             .nearest = nearest.view(),
+                             .radii = radii});
     const auto order =
         sorted_positions(nearest.download(), static_cast<std::size_t>(near_.clusters));
     return {place, std::span<const std::uint32_t>(order)};

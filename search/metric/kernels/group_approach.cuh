@@ -10,12 +10,12 @@
 
 namespace kselect::search::metric_space {
 
-template <class M>
+template <class M, class Job = group_job<M>>
 struct approach_kernel {
-  static constexpr int max_threads = group_threads, min_blocks = group_blocks;
+  static constexpr int max_threads = group_threads, min_blocks = group_blocks<Job>;
   struct storage {};
   struct args {
-    group_job<M> job;                     // lists: distances as bits
+    Job job;                              // lists: distances as bits
     int k;                                // 0: no radius is wanted
     simt::global<std::uint32_t> nearest;  // [Q] the cluster of the nearest centre
     simt::global<float> radii;            // [Q]
@@ -23,7 +23,7 @@ struct approach_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
-    const group<M, Simt> g(simt, a.job);
+    const group<M, Simt, Job> g(simt, a.job);
     for (int q = 0; q < g.active; ++q) M::stage(simt, a.job.queries, g.first + q, g.staged(q));
     simt.sync_block();
     const int clusters = a.job.walk.clusters;
@@ -47,7 +47,7 @@ struct approach_kernel {
 
   // Measures objects of the nearest clusters until the list is full. Returns their number.
   template <class Simt>
-  KSELECT_HD static int collect(const group<M, Simt>& g, const args& a, const float* away) {
+  KSELECT_HD static int collect(const group<M, Simt, Job>& g, const args& a, const float* away) {
     Simt& simt = g.simt;
     const int own = simt.warp(), room = a.k == 0 ? 0 : a.job.layout.room;
     auto* const list = g.template list<std::uint32_t>(own);

@@ -10,7 +10,7 @@ namespace kselect::search::metric_space {
 // `Job`: a group_job, of clusters or of pivots.
 template <class M, class Job = group_job<M>>
 struct nearest_kernel {
-  static constexpr int max_threads = group_threads, min_blocks = group_blocks;
+  static constexpr int max_threads = group_threads, min_blocks = group_blocks<Job>;
   struct storage {
     group_storage<M> group;
     entry bound[simt::warp_size];  // a greater entry is none of the k nearest
@@ -177,7 +177,7 @@ struct nearest_kernel {
 
 template <class M, class Job = group_job<M>>
 struct within_group_kernel {
-  static constexpr int max_threads = group_threads, min_blocks = group_blocks;
+  static constexpr int max_threads = group_threads, min_blocks = group_blocks<Job>;
   struct storage {
     group_storage<M> group;
   };

@@ -1,7 +1,7 @@
 #pragma once
 // Searches by groups, ours. A block has a query for each of its warps. It reads a cluster that
-// several of its queries need once from L2 for all of them, and a thread compares an object with up
-// to four queries at once. So the queries of a group should need the same clusters: the host sorts
+// several of its queries need once from L2 for all of them, and a thread compares an object with
+// several queries at once. So the queries of a group should need the same clusters: the host sorts
 // them by nearest centre.
 //
 // On an SSS-Index a group reads the table of distances once for all of its queries, which are
@@ -32,12 +32,20 @@ struct group_layout {
   }
 };
 
-// Of the kernels' blocks. A thread that compares with four queries needs up to 80 registers.
-inline constexpr int group_threads = 256, group_blocks = 3;
+// Queries that a thread compares an object with at once. More share a load, which counts where
+// objects are long; fewer leave registers for more blocks, which hide more of the waits.
+inline constexpr int few_at_once = 4, many_at_once = 8;
+
+// Of the kernels' blocks. A thread that compares with four queries needs up to 80 registers, one
+// that compares with eight up to 128.
+inline constexpr int group_threads = 256;
+template <class Job>
+inline constexpr int group_blocks = Job::at_once == few_at_once ? 3 : 2;
 
 // The queries that groups take, and the index that they are searched in.
-template <class M, class Walk = typename cluster_walk<M>::args>
+template <class M, class Walk = typename cluster_walk<M>::args, int most_at_once = few_at_once>
 struct group_job {
+  static constexpr int at_once = most_at_once;
   typename M::view queries;
   Walk walk;
   std::int64_t count;
@@ -50,6 +58,8 @@ struct group_job {
 // A block's part of a job: places `first` to first + active - 1 of the order.
 template <class M, class Simt, class Job = group_job<M>>
 struct group {
+  using metric = M;
+  using executor = Simt;
   Simt& simt;
   const Job& job;
   std::int64_t first;
@@ -114,17 +124,18 @@ KSELECT_HD void measure_next(const group<M, Simt, Job>& g, const typename M::vie
                              std::int64_t i, const float* radii, std::uint32_t& mask, const F& f) {
   void* staged[count];
   float own[count];
-  std::uint32_t queries = 0;  // a byte each: one register for all
+  std::uint32_t queries = 0;  // four bits each: one register for all
+  static_assert(count <= 8 && group_threads / simt::warp_size <= 16);
   KSELECT_UNROLL
   for (int j = 0; j < count; ++j) {
     const int q = Simt::ffs(mask) - 1;
     mask &= mask - 1;
-    queries |= static_cast<std::uint32_t>(q) << (8 * j);
+    queries |= static_cast<std::uint32_t>(q) << (4 * j);
     staged[j] = g.staged(q);
     own[j] = radii == nullptr ? INFINITY : radii[q];
   }
   measure_within<M, count>(g.simt, objects, i, staged, own, [&](int j, float d) {
-    f(static_cast<int>(queries >> (8 * j) & 255), d);
+    f(static_cast<int>(queries >> (4 * j) & 15), d);
   });
 }
 
@@ -133,6 +144,9 @@ KSELECT_HD void measure_next(const group<M, Simt, Job>& g, const typename M::vie
 template <class M, class Simt, class Job, class F>
 KSELECT_HD void measure_all(const group<M, Simt, Job>& g, const typename M::view& objects,
                             std::int64_t i, const float* radii, std::uint32_t mask, const F& f) {
+  if constexpr (Job::at_once == many_at_once) {
+    while (Simt::popc(mask) >= 8) measure_next<8>(g, objects, i, radii, mask, f);
+  }
   while (Simt::popc(mask) >= 4) measure_next<4>(g, objects, i, radii, mask, f);
   if (Simt::popc(mask) >= 2) measure_next<2>(g, objects, i, radii, mask, f);
   if (mask != 0) measure_next<1>(g, objects, i, radii, mask, f);
@@ -159,12 +173,21 @@ KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage
   }
 }
 
+// Of a list of clusters whose objects are long.
+template <class M>
+using long_job = group_job<M, typename cluster_walk<M>::args, many_at_once>;
+
+// A group that searches a list of clusters.
+template <class M, class Simt, int at_once>
+using cluster_group = group<M, Simt, group_job<M, typename cluster_walk<M>::args, at_once>>;
+
 // Compares members of clusters with the queries of a group.
-template <class M, class Simt, class F>
+template <class Group, class F>
 class member_search {
  public:
+  using storage = group_storage<typename Group::metric>;
   // f(q, distance, object number).
-  KSELECT_HD member_search(const group<M, Simt>& g, group_storage<M>& shared, const F& f)
+  KSELECT_HD member_search(const Group& g, storage& shared, const F& f)
       : g_(g), shared_(shared), f_(f) {}
 
   // The caller's member i, if it `has` one, with the queries of a mask, which is the same in all
@@ -177,14 +200,16 @@ class member_search {
   KSELECT_HD void finish() {}
 
  private:
-  const group<M, Simt>& g_;
-  const group_storage<M>& shared_;
+  const Group& g_;
+  const storage& shared_;
   const F& f_;
 };
-template <screening M, class Simt, class F>
-class member_search<M, Simt, F> {
+template <class Group, class F>
+requires screening<typename Group::metric>
+class member_search<Group, F> {
  public:
-  KSELECT_HD member_search(const group<M, Simt>& g, group_storage<M>& shared, const F& f)
+  using M = typename Group::metric;
+  KSELECT_HD member_search(const Group& g, group_storage<M>& shared, const F& f)
       : g_(g),
         f_(f),
         pairs_(g.simt, shared.pairs.of_warp[g.simt.warp()], g.job.walk.members, {g},
@@ -198,7 +223,7 @@ class member_search<M, Simt, F> {
 
  private:
   struct staged_queries {
-    const group<M, Simt>& g;
+    const Group& g;
     KSELECT_HD void* operator()(int q) const { return g.staged(q); }
   };
   KSELECT_HD auto found() const {
@@ -207,15 +232,15 @@ class member_search<M, Simt, F> {
     };
   }
 
-  const group<M, Simt>& g_;
+  const Group& g_;
   const F& f_;
-  pair_list<M, Simt, staged_queries> pairs_;
+  pair_list<M, typename Group::executor, staged_queries> pairs_;
 };
 
 // Measures the centres, and finds which queries no bound keeps from a cluster: a mask for each.
-template <class M, class Simt, class F, class Between>
-KSELECT_HD void ask_centres(const group<M, Simt>& g, group_storage<M>& shared, const F& f,
-                            const Between& between) {
+template <class M, class Simt, int at_once, class F, class Between>
+KSELECT_HD void ask_centres(const cluster_group<M, Simt, at_once>& g, group_storage<M>& shared,
+                            const F& f, const Between& between) {
   Simt& simt = g.simt;
   const auto& walk = g.job.walk;
   auto* const masks = g.template of_clusters<std::uint32_t>();
@@ -238,8 +263,8 @@ KSELECT_HD void ask_centres(const group<M, Simt>& g, group_storage<M>& shared, c
 }
 
 // Takes from each mask the queries that an earlier cluster contains, and lists the others.
-template <class M, class Simt>
-KSELECT_HD void list_clusters(const group<M, Simt>& g, group_storage<M>& shared) {
+template <class M, class Simt, int at_once>
+KSELECT_HD void list_clusters(const cluster_group<M, Simt, at_once>& g, group_storage<M>& shared) {
   Simt& simt = g.simt;
   const int clusters = g.job.walk.clusters;
   auto* const masks = g.template of_clusters<std::uint32_t>();
@@ -260,10 +285,11 @@ KSELECT_HD void list_clusters(const group<M, Simt>& g, group_storage<M>& shared)
 // The search of a group's clusters in parts: of each warp's own members, up to one a lane. Calls
 // f(q, distance, object) in one thread for each object that is at most the radius of query q of the
 // group away. A radius may shrink between two parts.
-template <class M, class Simt, class F>
+template <class Group, class F>
 class cluster_parts {
  public:
-  KSELECT_HD cluster_parts(const group<M, Simt>& g, group_storage<M>& shared, const F& f)
+  using storage = group_storage<typename Group::metric>;
+  KSELECT_HD cluster_parts(const Group& g, storage& shared, const F& f)
       : g_(g), shared_(shared), f_(f), members_(g, shared, f) {}
 
   // All threads, once, before the parts. They call between() together after each few centres.
@@ -291,31 +317,31 @@ class cluster_parts {
  private:
   // Warps take neighbouring clusters of the list. Object numbers have 32 bits; so have registers.
   KSELECT_HD void take_cluster() {
-    Simt& simt = g_.simt;
+    auto& simt = g_.simt;
     const auto* const masks = g_.template of_clusters<std::uint32_t>();
     const auto* const list = reinterpret_cast<const int*>(masks + g_.job.walk.clusters);
     const int at = base_ + simt.warp();
     const bool has = at < shared_.listed;
     const int c = has ? list[at] : 0;
     mask_ = has ? masks[c] : 0;
-    if (has && simt.lane() == 0) simt.count(simt::counter::clusters, Simt::popc(mask_));
+    if (has && simt.lane() == 0) simt.count(simt::counter::clusters, simt.popc(mask_));
     end_ = has ? static_cast<int>(g_.begin(c + 1)) : 0;
     i_ = has ? static_cast<int>(g_.begin(c)) + simt.lane() : 0;
     left_ = has ? end_ - static_cast<int>(g_.begin(c)) : 0;
     base_ += simt.warps();
   }
 
-  const group<M, Simt>& g_;
-  group_storage<M>& shared_;
+  const Group& g_;
+  storage& shared_;
   const F& f_;
-  member_search<M, Simt, F> members_;
+  member_search<Group, F> members_;
   int base_ = 0, i_ = 0, end_ = 0, left_ = 0;
   std::uint32_t mask_ = 0;
 };
-template <class M, class Simt, class F>
-KSELECT_HD cluster_parts<M, Simt, F> parts_of(const group<M, Simt>& g, group_storage<M>& shared,
-                                              const F& f) {
-  return {g, shared, f};
+template <class M, class Simt, int at_once, class F>
+KSELECT_HD auto parts_of(const cluster_group<M, Simt, at_once>& g, group_storage<M>& shared,
+                         const F& f) {
+  return cluster_parts<cluster_group<M, Simt, at_once>, F>(g, shared, f);
 }
 
 // Stages the queries of a group; radius(query number) is that of one.

@@ -16,6 +16,17 @@ status start(const executor& where, const simt::grid& shape, const typename Kern
   return simt::launch<Kernel>(where, shape, args);
 }
 
+// Kernels for long objects, of a metric that has some. To name them instantiates them.
+template <class M>
+struct long_kernels {};
+template <class M>
+requires requires(const typename M::view& objects) { M::is_long(objects); }
+struct long_kernels<M> {
+  static auto approach() { return &start<approach_kernel<M, long_job<M>>>; }
+  static auto nearest() { return &start<nearest_kernel<M, long_job<M>>>; }
+  static auto within() { return &start<within_group_kernel<M, long_job<M>>>; }
+};
+
 }  // namespace kselect::search::metric_space
 
 #define KSELECT_METRIC_KERNEL(...)                                                  \
@@ -39,6 +50,7 @@ status start(const executor& where, const simt::grid& shape, const typename Kern
   KSELECT_METRIC_KERNEL(within_group_kernel<M>)                                                    \
   KSELECT_METRIC_KERNEL(nearest_kernel<M, kselect::search::metric_space::pivot_group_job<M>>)      \
   KSELECT_METRIC_KERNEL(within_group_kernel<M, kselect::search::metric_space::pivot_group_job<M>>) \
+  template struct kselect::search::metric_space::long_kernels<M>;                                  \
   KSELECT_METRIC_KERNEL(shrinking_kernel<M>)                                                       \
   KSELECT_METRIC_KERNEL(measure_kernel<M>)                                                         \
   KSELECT_METRIC_KERNEL(close_kernel<M>)                                                           \

@@ -119,6 +119,9 @@ struct euclidean {
   // Optional, for kernels: so many tests of a query on a pivot take as long as a distance.
   KSELECT_HD static int tests_of_distance(const view& v) { return 4 + v.dimension / 4; }
 
+  // Optional: whether an object is so long that it should be read for many queries at once.
+  static bool is_long(const view& v) { return v.dimension >= 64; }
+
   // Optional, for kernels: compares object i with several staged queries, aligned to 16 bytes, at
   // once. A component is loaded once for all. Calls f(j, distance) for those at most radii[j] away.
   // Stops when the sums of all queries so far are too great, because sums only grow.
@@ -127,18 +130,24 @@ struct euclidean {
   KSELECT_HD static void distances_within(Simt& simt, const view& v, std::int64_t i,
                                           void* const (&staged)[count], const float (&radii)[count],
                                           const F& f) {
+    constexpr int often = 32;  // components between two checks, after as many
     float sums[count][partial_sums] = {};
     int c = 0, check = partial_sums;
+    constexpr bool ahead = count > 4;  // loads the next components while these are compared
+    float next[partial_sums] = {};
+    if (ahead && partial_sums <= v.dimension) load_eight(simt, v, i, 0, next);
     for (; c + partial_sums <= v.dimension; c += partial_sums) {
       float y[partial_sums];
       KSELECT_UNROLL
-      for (int lane = 0; lane < partial_sums; ++lane) {
-        y[lane] = simt.load(v.data, (c + lane) * v.count + i);
+      for (int lane = 0; lane < partial_sums; ++lane) y[lane] = next[lane];
+      if (!ahead) load_eight(simt, v, i, c, y);
+      if (ahead && c + 2 * partial_sums <= v.dimension) {
+        load_eight(simt, v, i, c + partial_sums, next);
       }
       KSELECT_UNROLL
       for (int j = 0; j < count; ++j) add_eight(y, staged[j], c, sums[j]);
       if (c + partial_sums != check) continue;
-      check *= 2;
+      check += check < often ? check : often;
       if (all_beyond(sums, radii)) return;
     }
     KSELECT_UNROLL
@@ -161,6 +170,14 @@ struct euclidean {
   struct alignas(16) four {
     float values[4];
   };
+  template <class Simt>
+  KSELECT_HD static void load_eight(Simt& simt, const view& v, std::int64_t i, int c,
+                                    float (&y)[partial_sums]) {
+    KSELECT_UNROLL
+    for (int lane = 0; lane < partial_sums; ++lane) {
+      y[lane] = simt.load(v.data, (c + lane) * v.count + i);
+    }
+  }
   KSELECT_HD static void add_eight(const float (&y)[partial_sums], const void* staged, int c,
                                    float (&sums)[partial_sums]) {
     const auto* const at = static_cast<const four*>(staged) + c / 4;
