@@ -36,6 +36,8 @@
 // Integers and 8-bit types are words (steps/element.hpp): one instance a width, which compares them
 // as integers.
 //
+// Short answers are put in order at the end if the caller wants that (block/in_order_kernel.cuh).
+//
 // Rows of lengths of their own have kernels of their own (block/ragged_kernel.cuh).
 //
 // Exact on every input, in the total order on bits. Floats are compared as numbers only to pass
@@ -45,7 +47,7 @@
 //
 // Entries: bms-warp, bms-block
 
-#include "algorithms/buffered_multi_select/launches.hpp"
+#include "algorithms/buffered_multi_select/in_order.hpp"
 #include "kernels/gpu_rows.cuh"
 
 namespace kselect::bms {
@@ -80,8 +82,24 @@ constexpr std::array variants = {
     entry<block_variant{false, 512}>("bms-block+t512"),
     entry<block_variant{false, 1024}>("bms-block+t1024"),
 };
+constexpr std::array<block_variant, variants.size()> shapes = {
+    {{true, 0}, {false, 0}, {false, 128}, {false, 256}, {false, 512}, {false, 1024}}};
 
 }  // namespace
+
+call_plan plan_of_block_in_order(const algorithm& member, const problem& p, const device& where) {
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (member.name != variants[i].name) continue;
+    return visit_bits(p.type, [&]<class T>(T) {
+      if constexpr (std::is_same_v<T, float> || std::is_same_v<T, float16>) {
+        return block_plan_in_order<T>(shapes[i], p, where);
+      }
+      return call_plan::refused("answers of this type are put in order by a step of their own");
+    });
+  }
+  return call_plan::refused("its answers are put in order by a step of their own");
+}
+
 }  // namespace kselect::bms
 
 namespace kselect::entries {

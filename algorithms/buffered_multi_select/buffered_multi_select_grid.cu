@@ -13,7 +13,7 @@
 #include <atomic>
 #include <random>
 
-#include "algorithms/buffered_multi_select/grid/in_order.hpp"
+#include "algorithms/buffered_multi_select/in_order.hpp"
 #include "kernels/gpu_rows.cuh"
 
 namespace kselect::entries {
@@ -62,13 +62,18 @@ constexpr std::array<grid_variant, variants.size()> shapes = {{{0}, {256}, {512}
 
 }  // namespace
 
-call_plan plan_in_order(const algorithm& member, const problem& p, const device& where) {
+call_plan plan_of_grid_in_order(const algorithm& member, const problem& p, const device& where) {
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (member.name != variants[i].name) continue;
     return visit_bits(p.type,
                       [&]<class T>(T) { return grid_plan_in_order<T>(shapes[i], p, where); });
   }
   return call_plan::refused("its answers are put in order by a step of their own");
+}
+
+call_plan plan_in_order(const algorithm& member, const problem& p, const device& where) {
+  const call_plan of_grid = plan_of_grid_in_order(member, p, where);
+  return of_grid ? of_grid : plan_of_block_in_order(member, p, where);
 }
 
 }  // namespace kselect::bms

@@ -3,9 +3,9 @@
 // after it finishes its answers, which L2 mostly still holds.
 //
 //   +sorted  Each answer is sorted where it lies (sort.cuh). Beyond what a block holds, runs are
-//            sorted, then merged pair by pair (runs.cuh), so any k will do. Where several blocks
-//            select from a row, its last block puts up to 256 elements in order itself
-//            (buffered_multi_select/grid/in_order.cuh).
+//            sorted, then merged pair by pair (runs.cuh), so any k will do. Short answers need no
+//            such step: up to 256 elements are put in order by the block that writes them, up to
+//            64 by the warp (buffered_multi_select/in_order.hpp).
 //   +stable  The member is asked for two elements more, for one where answers are long or rows
 //            ragged. An element equal to the k-th can have been left out only if all beyond k
 //            equal it. Only then is the row read again, up to the last tie that is wanted
@@ -32,7 +32,7 @@
 #include <algorithm>
 #include <array>
 
-#include "algorithms/buffered_multi_select/grid/in_order.hpp"
+#include "algorithms/buffered_multi_select/in_order.hpp"
 #include "algorithms/ordered_select/complete.cuh"
 #include "algorithms/ordered_select/finishing.cuh"
 #include "algorithms/ordered_select/nan_rows.cuh"
@@ -250,7 +250,8 @@ call_plan plan_finished(const planned_member& member, const problem& p, const de
   return call_plan::of<&start_ordered<T, indexed>>(p, sizes.used() + c.member.workspace(), c);
 }
 
-// Asks for fewer elements beyond k if the member cannot take as many.
+// Asks for fewer elements beyond k if the member cannot take as many. Where rows are many, ties are
+// settled sooner in answers that are not in order (finish.cuh).
 planned_member plan_member(const algorithm& member, const problem& p, bool settles, bool is_plain,
                            const device& where) {
   const std::int64_t most = settles ? extra_for_ties(p, where) : 0;
@@ -259,9 +260,11 @@ planned_member plan_member(const algorithm& member, const problem& p, bool settl
     if (in_order && !is_plain) continue;
     for (std::int64_t extra = most; extra > 0 || extra == most; --extra) {
       const problem asked = settles ? asked_for_ties(p, extra) : in_positions(p);
-      found = {
-          in_order ? bms::plan_in_order(member, asked, where) : plan_call(member, asked, where),
-          static_cast<position>(extra), in_order};
+      found.plan = !in_order ? plan_call(member, asked, where)
+                   : settles ? bms::plan_of_grid_in_order(member, asked, where)
+                             : bms::plan_in_order(member, asked, where);
+      found.extra = static_cast<position>(extra);
+      found.in_order = in_order;
       if (found.plan) return found;
     }
   }

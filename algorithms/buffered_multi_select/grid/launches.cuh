@@ -2,9 +2,9 @@
 // Buffered multi-select, several blocks a row: shapes and launches. Definitions for the files that
 // instantiate them.
 
-#include "algorithms/buffered_multi_select/grid/in_order.hpp"
 #include "algorithms/buffered_multi_select/grid/kernel.cuh"
 #include "algorithms/buffered_multi_select/grid/own.cuh"
+#include "algorithms/buffered_multi_select/in_order.hpp"
 #include "algorithms/buffered_multi_select/launches.hpp"
 #include "algorithms/buffered_multi_select/shape.hpp"
 

@@ -4,13 +4,15 @@
 // ranked if they differ. Lanes write to neighbouring places in the order of their ballot, so stores
 // are coalesced without staging.
 
+#include "algorithms/buffered_multi_select/steps/answer_places.cuh"
 #include "algorithms/buffered_multi_select/steps/narrowing.cuh"
 #include "algorithms/buffered_multi_select/steps/staging.cuh"
 
 namespace kselect::bms {
 
-// `waited_for`: rows are few, so the latency of each step counts.
-template <class Team, bool waited_for = false>
+// `waited_for`: rows are few, so the latency of each step counts. `in_order`: one warp only lists
+// the k smallest, in any order; ordered_answer.cuh writes them in order.
+template <class Team, bool waited_for = false, bool in_order = false>
 class answer {
  public:
   using stored = typename Team::stored;
@@ -20,7 +22,7 @@ class answer {
 
   KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<stored>& out,
                     std::int64_t row, position k, order_t<stored> wanted)
-      : team_(team), narrow_(narrow), out_(out), row_(row), k_(k), wanted_(wanted) {}
+      : team_(team), narrow_(narrow), places_(team, out, row, k, wanted), k_(k), wanted_(wanted) {}
 
   KSELECT_HD order_t<stored> wanted() const { return wanted_; }
 
@@ -76,14 +78,14 @@ class answer {
     });
     if (team_.lane() == 0) to = team_.simt.atomic_add(shared.written, of_warp);
     to = team_.simt.shfl(simt::full_mask, to, 0);
-    with_outputs([&](const auto& row) {
+    places_.each_store([&](const auto& row) {
       each([&](bool has, const candidate& c) {
         const key k = candidates::key(c);
         to = put(row, to, sure(has, k), c);
         if (!has || k > r.high || sure(has, k)) return;
         const position found = team_.simt.atomic_add(shared.gathered, 1U);  // rare
         if (!tied) team_.memory.ranked[found] = c;
-        if (tied && r.below + found < k_) store(row, r.below + found, c);
+        if (tied && r.below + found < k_) places_.store(row, r.below + found, c);
       });
     });
     if (whole || tied) return;
@@ -109,8 +111,10 @@ class answer {
   // Writes `count` candidates to the first places; `read(i)` reads the i-th.
   template <class Read>
   KSELECT_HD void copy(position count, const Read& read) {
-    with_outputs([&](const auto& row) {
-      for (position i = team_.thread(); i < count; i += team_.threads()) store(row, i, read(i));
+    places_.each_store([&](const auto& row) {
+      for (position i = team_.thread(); i < count; i += team_.threads()) {
+        places_.store(row, i, read(i));
+      }
     });
   }
 
@@ -123,7 +127,7 @@ class answer {
       see(x);
       return element<stored>::narrowed(x);
     };
-    with_outputs([&]<class Index>(const outputs<Index>& row) {
+    places_.each_store([&]<class Index>(const row_outputs<stored, Index>& row) {
       position copied = 0;
       if constexpr (Team::one_warp && sizeof(stored) == 4 && sizeof(Index) == 4) {
         if (begins_aligned(row.values) && (!Team::indexed || begins_aligned(row.indices))) {
@@ -133,7 +137,7 @@ class answer {
       }
       for (position i = copied + team_.thread(); i < count; i += team_.threads()) {
         const candidate c = staged.at(i);
-        store(row, i, element_of(candidates::key(c)), candidates::index(c));
+        places_.store(row, i, element_of(candidates::key(c)), candidates::index(c));
       }
     });
   }
@@ -168,18 +172,11 @@ class answer {
         }
         if (i >= count || lane != 0) continue;
       }
-      if (smaller < rest) store_one(below + smaller, own);
+      if (smaller < rest) places_.store_one(below + smaller, own);
     }
   }
 
  private:
-  // The row's outputs, with one type of indices.
-  template <class Index>
-  struct outputs {
-    simt::global<stored> values;
-    simt::global<Index> indices;
-  };
-
   // write() where `r` is the range that holds the list's k-th.
   KSELECT_HD void write_narrowed(const key_range<key>& r, position size) {
     auto& shared = team_.shared;
@@ -194,7 +191,7 @@ class answer {
       if (k <= r.high) counts += sure(k) ? 1U : 1U << 16;
     }
     const position begin = team_.take(shared.written, counts);
-    with_outputs([&](const auto& row) {
+    places_.each_store([&](const auto& row) {
       position to = begin & 0xffff, to_equal = r.below + (begin >> 16);
       for (position first = 0; first < size; first += team_.threads()) {
         const position i = first + team_.thread();
@@ -219,7 +216,8 @@ class answer {
     return reinterpret_cast<std::uintptr_t>(row.data) % 16 == 0;
   }
   template <class Index, class Convert>
-  KSELECT_HD void copy_fours(const outputs<Index>& row, position fours, const Convert& element_of) {
+  KSELECT_HD void copy_fours(const row_outputs<stored, Index>& row, position fours,
+                             const Convert& element_of) {
     using four_keys = simt::vec<key, 4>;
     const key* const keys = team_.memory.keys();
     const auto* const staged_keys = reinterpret_cast<const four_keys*>(keys);
@@ -232,8 +230,8 @@ class answer {
       simt::vec<stored, 4> selected;
       KSELECT_UNROLL
       for (int e = 0; e < 4; ++e) selected[e] = element_of(own[e]);
-      if (is_wanted(row.values)) team_.simt.store(values, i, selected);
-      if (!is_wanted(row.indices)) continue;
+      if (places_.is_wanted(row.values)) team_.simt.store(values, i, selected);
+      if (!places_.is_wanted(row.indices)) continue;
       if constexpr (Team::indexed) {
         const four_keys at = staged_places[i];
         simt::vec<Index, 4> index;
@@ -255,9 +253,9 @@ class answer {
       const key other = team_.simt.shfl(simt::full_mask, mine, static_cast<int>(i));
       smaller += other < mine || (other == mine && i < lane) ? 1U : 0U;
     }
-    // Not by store_one(), with which the streams of a warp spill.
+    // Not by places_.store_one(), with which the streams of a warp spill.
     if (lane < size && smaller < rest) {
-      with_outputs([&](const auto& row) { store(row, below + smaller, own); });
+      places_.each_store([&](const auto& row) { places_.store(row, below + smaller, own); });
     }
   }
 
@@ -279,7 +277,7 @@ class answer {
       for (int e = 0; e < each; ++e) f(keys[e]);
     });
     const auto has = [&](int e) { return e * simt::warp_size + team_.lane() < size; };
-    with_outputs([&](const auto& row) {
+    places_.each_store([&](const auto& row) {
       position to = 0;
       if (r.up_to == k_) {  // the range ends with the k-th
         KSELECT_UNROLL
@@ -307,74 +305,18 @@ class answer {
 
   // Writes the candidates of lanes that `has` one, from place `to` on and below k. Returns the next
   // place.
-  template <class Index>
-  KSELECT_HD position put(const outputs<Index>& row, position to, bool has, candidate c) {
+  template <class Outputs>
+  KSELECT_HD position put(const Outputs& row, position to, bool has, candidate c) {
     const std::uint32_t writers = team_.simt.ballot(simt::full_mask, has);
     const auto own =
         to + static_cast<position>(team_.simt.popc(writers & team_.simt.lanemask_lt()));
-    if (has && own < k_) store(row, own, c);
+    if (has && own < k_) places_.store(row, own, c);
     return to + static_cast<position>(team_.simt.popc(writers));
-  }
-
-  template <class Index>
-  KSELECT_HD void store(const outputs<Index>& row, position to, candidate c) {
-    store(row, to, element<stored>::selected(candidates::key(c), wanted_), candidates::index(c));
-  }
-  template <class Index>
-  KSELECT_HD void store(const outputs<Index>& row, position to, stored x, std::int64_t index) {
-    if (is_wanted(row.values)) team_.simt.store(row.values, to, x);
-    if constexpr (Team::indexed) {
-      if (is_wanted(row.indices)) team_.simt.store(row.indices, to, static_cast<Index>(index));
-    }
-  }
-  // Known when compiled, but for ragged rows and words.
-  template <class T>
-  KSELECT_HD static bool is_wanted(simt::global<T> output) {
-    return !Team::may_be_unwanted || output.size != 0;
-  }
-
-  // store() for a thread that stores once.
-  KSELECT_HD void store_one(position to, candidate c) {
-    if constexpr (Team::may_be_unwanted) {
-      with_outputs([&](const auto& row) { store(row, to, c); });
-      return;
-    }
-    constexpr auto what = Team::indexed ? kernels::answer::pairs : kernels::answer::values;
-    kernels::write_answer<what>(team_.simt, out_, row_ * k_ + to,
-                                static_cast<order_key_t<stored>>(candidates::key(c)),
-                                static_cast<position>(candidates::index(c)), wanted_);
-  }
-
-  // Calls f with the row's outputs, once for a loop of stores. A store that tests the type of
-  // indices and finds the row's beginning each time takes more instructions.
-  template <class F>
-  KSELECT_HD void with_outputs(const F& f) {
-    if constexpr (Team::ragged) {
-      const auto row = team_.outputs();
-      if (row.indices_64.size == 0) {
-        f(outputs<std::int32_t>{row.values, row.indices_32});
-      } else {
-        f(outputs<std::int64_t>{row.values, row.indices_64});
-      }
-      return;
-    }
-    const auto values = mine(out_.values);
-    if (!Team::indexed || out_.indices_32.size != 0) {
-      f(outputs<std::int32_t>{values, mine(out_.indices_32)});
-    } else {
-      f(outputs<std::int64_t>{values, mine(out_.indices_64)});
-    }
-  }
-  // The row's part of an output; an output that is not there stays empty.
-  template <class T>
-  KSELECT_HD simt::global<T> mine(simt::global<T> all) {
-    return all.size == 0 ? all : team_.simt.slice(all, row_ * k_, k_);
   }
 
   Team& team_;
   narrowing<Team>& narrow_;
-  const answer_view<stored>& out_;
-  std::int64_t row_;
+  answer_places<Team, in_order> places_;
   position k_;
   order_t<stored> wanted_;
 };

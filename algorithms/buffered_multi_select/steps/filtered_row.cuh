@@ -22,7 +22,19 @@ class filtered_row {
   // risk is one in 5,000 for a row in random order (shape.hpp), and one in `tiles` for a sorted
   // one. The second attempt takes the k-th of the minima, which is a guarantee if there are k
   // minima and all are numbers. The third admits every element.
-  KSELECT_HD void select(answer<Team>& out) {
+  template <class Answer>
+  KSELECT_HD void select(Answer& out) {
+    const position size = list_survivors();
+    // 4. The k smallest of the list are the answer.
+    if constexpr (many && !Team::one_warp) {
+      write_list(team_, narrow_, list_.range(), size, k_, out);
+    } else {
+      out.write(list_.range(), size);
+    }
+  }
+
+  // Leaves in the list at least k elements, which hold the k smallest. Returns their number.
+  KSELECT_HD position list_survivors() {
     position size = 0;
     for (int attempt = 0; size < k_; ++attempt) {
       tile first;
@@ -32,12 +44,7 @@ class filtered_row {
       const position rank = attempt == 0 ? p.rank : attempt == 1 ? k_ : ~position{0};
       size = pass(first, rank, attempt == 0 ? p.slack : p.kept_most - k_);
     }
-    // 4. The k smallest of the list are the answer.
-    if constexpr (many && !Team::one_warp) {
-      write_list(team_, narrow_, list_.range(), size, k_, out);
-    } else {
-      out.write(list_.range(), size);
-    }
+    return size;
   }
 
  private:

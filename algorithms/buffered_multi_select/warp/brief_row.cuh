@@ -24,7 +24,8 @@ class brief_row {
       : team_(team), narrow_(narrow), row_(row), k_(k) {}
 
   // Whether the row was selected from. If not, nothing has been written.
-  KSELECT_HD bool select(answer<Team>& out) {
+  template <class Answer>
+  KSELECT_HD bool select(Answer& out) {
     tile own;
     row_.load(0, own);
     const plan& p = team_.shape;
@@ -80,7 +81,8 @@ class brief_row {
   // Selects if fewer than k elements are below the bound; the others equal it. At least k are not
   // above it, unless minima of empty lanes (infinity) were counted. But if lanes are empty, no lane
   // has enough survivors to get here. The tile is read again, to free its registers until then.
-  KSELECT_HD bool select_ties(answer<Team>& out, key bound) {
+  template <class Answer>
+  KSELECT_HD bool select_ties(Answer& out, key bound) {
     using as_element = element<typename Team::stored>;
     tile own;
     row_.load(0, own);
