@@ -1,11 +1,13 @@
 // Ordered selection: buffered multi-select with its answers in order (+sorted), and with every tie
 // settled by index as well (+stable). Composed, not copied: the member runs as it is, and a kernel
-// after it finishes its answers, which L2 mostly still holds.
+// after it finishes its answers, which L2 mostly still holds. Short answers of +sorted come in
+// order from the member's own kernels.
 //
 //   +sorted  Each answer is sorted where it lies (sort.cuh). Beyond what a block holds, runs are
-//            sorted, then merged pair by pair (runs.cuh), so any k will do. Short answers need no
-//            such step: up to 256 elements are put in order by the block that writes them, up to
-//            64 by the warp (buffered_multi_select/in_order.hpp).
+//            sorted, then merged pair by pair (runs.cuh), so any k will do. Up to 256
+//            elements are put in order by the block that selects them, up to 64 by the warp, if
+//            rows have one length, and indices, and are floats of 16 or 32 bits
+//            (buffered_multi_select/in_order.hpp says when).
 //   +stable  The member is asked for two elements more, for one where answers are long or rows
 //            ragged. An element equal to the k-th can have been left out only if all beyond k
 //            equal it. Only then is the row read again, up to the last tie that is wanted

@@ -101,9 +101,12 @@ class group_search {
 
   // Calls f(n), a constant: how many queries an object is compared with at once.
   template <class F>
-  static void with_width(const uploaded<M>& queries, const F& f) {
+  void with_width(const uploaded<M>& queries, const F& f) const {
     if constexpr (std::is_same_v<Walk, near_args> && requires { M::is_long(queries.view); }) {
-      if (M::is_long(queries.view)) return f(std::integral_constant<int, many_at_once>{});
+      const bool has_many = threads_ / simt::warp_size >= many_at_once;  // queries of a group
+      if (has_many && M::is_long(queries.view)) {
+        return f(std::integral_constant<int, many_at_once>{});
+      }
     }
     f(std::integral_constant<int, few_at_once>{});
   }

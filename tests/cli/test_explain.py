@@ -82,14 +82,17 @@ def test_says_whose_table_speaks_for_an_unknown_card(kselect):
 
 
 def test_says_what_order_takes(kselect):
-    base = ["explain", "--n", 8192, "--q", 4096, "--k", 256, "--multiprocessors", 132, "--json"]
-    plain, ordered, stable = (json.loads(kselect(*base, *flags).stdout)
-                              for flags in ([], ["--sorted"], ["--stable"]))
+    base = ["explain", "--n", 8192, "--q", 4096, "--multiprocessors", 132, "--json"]
+    plain, ordered, stable, longer = (
+        json.loads(kselect(*base, "--k", k, *flags).stdout)
+        for k, flags in ((256, []), (256, ["--sorted"]), (256, ["--stable"]), (257, ["--sorted"]))
+    )
     assert [s["entry"] for s in (plain, ordered, stable)] == ["auto", "auto+sorted", "auto+stable"]
     assert all(s["algorithm"].startswith("bms-block") for s in (plain, ordered, stable))
     assert stable["workspace_bytes"] >= 4096 * 257 * 8
     assert len(plain["launches"]) == 1
-    assert "finish_kernel" in ordered["launches"][1]["kernel"]
+    assert ["block_kernel_in_order" in each["kernel"] for each in ordered["launches"]] == [True]
+    assert "finish_kernel" in longer["launches"][1]["kernel"]
     assert "finish_kernel" in stable["launches"][1]["kernel"]
 
 

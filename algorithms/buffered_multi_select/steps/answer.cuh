@@ -10,9 +10,9 @@
 
 namespace kselect::bms {
 
-// `waited_for`: rows are few, so the latency of each step counts. `in_order`: one warp only lists
-// the k smallest, in any order; ordered_answer.cuh writes them in order.
-template <class Team, bool waited_for = false, bool in_order = false>
+// `waited_for`: rows are few, so the latency of each step counts. `listed`: a warp lists the k
+// smallest, in any order; ordered_answer.cuh then writes them in order.
+template <class Team, bool waited_for = false, bool listed = false>
 class answer {
  public:
   using stored = typename Team::stored;
@@ -78,7 +78,7 @@ class answer {
     });
     if (team_.lane() == 0) to = team_.simt.atomic_add(shared.written, of_warp);
     to = team_.simt.shfl(simt::full_mask, to, 0);
-    places_.each_store([&](const auto& row) {
+    places_.with_outputs([&](const auto& row) {
       each([&](bool has, const candidate& c) {
         const key k = candidates::key(c);
         to = put(row, to, sure(has, k), c);
@@ -111,7 +111,7 @@ class answer {
   // Writes `count` candidates to the first places; `read(i)` reads the i-th.
   template <class Read>
   KSELECT_HD void copy(position count, const Read& read) {
-    places_.each_store([&](const auto& row) {
+    places_.with_outputs([&](const auto& row) {
       for (position i = team_.thread(); i < count; i += team_.threads()) {
         places_.store(row, i, read(i));
       }
@@ -127,7 +127,7 @@ class answer {
       see(x);
       return element<stored>::narrowed(x);
     };
-    places_.each_store([&]<class Index>(const row_outputs<stored, Index>& row) {
+    places_.with_outputs([&]<class Index>(const row_outputs<stored, Index>& row) {
       position copied = 0;
       if constexpr (Team::one_warp && sizeof(stored) == 4 && sizeof(Index) == 4) {
         if (begins_aligned(row.values) && (!Team::indexed || begins_aligned(row.indices))) {
@@ -191,7 +191,7 @@ class answer {
       if (k <= r.high) counts += sure(k) ? 1U : 1U << 16;
     }
     const position begin = team_.take(shared.written, counts);
-    places_.each_store([&](const auto& row) {
+    places_.with_outputs([&](const auto& row) {
       position to = begin & 0xffff, to_equal = r.below + (begin >> 16);
       for (position first = 0; first < size; first += team_.threads()) {
         const position i = first + team_.thread();
@@ -255,7 +255,7 @@ class answer {
     }
     // Not by places_.store_one(), with which the streams of a warp spill.
     if (lane < size && smaller < rest) {
-      places_.each_store([&](const auto& row) { places_.store(row, below + smaller, own); });
+      places_.with_outputs([&](const auto& row) { places_.store(row, below + smaller, own); });
     }
   }
 
@@ -277,7 +277,7 @@ class answer {
       for (int e = 0; e < each; ++e) f(keys[e]);
     });
     const auto has = [&](int e) { return e * simt::warp_size + team_.lane() < size; };
-    places_.each_store([&](const auto& row) {
+    places_.with_outputs([&](const auto& row) {
       position to = 0;
       if (r.up_to == k_) {  // the range ends with the k-th
         KSELECT_UNROLL
@@ -316,7 +316,7 @@ class answer {
 
   Team& team_;
   narrowing<Team>& narrow_;
-  answer_places<Team, in_order> places_;
+  answer_places<Team, listed> places_;
   position k_;
   order_t<stored> wanted_;
 };

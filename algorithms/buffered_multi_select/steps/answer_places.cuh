@@ -12,8 +12,8 @@ struct row_outputs {
   simt::global<Index> indices;
 };
 
-// To the row's outputs.
-template <class Team, bool in_order = false>
+// To the row's outputs, or if `listed`, to a list.
+template <class Team, bool listed = false>
 class answer_places {
  public:
   using stored = typename Team::stored;
@@ -27,7 +27,7 @@ class answer_places {
   // Calls f with the row's outputs, once for a loop of stores. A store that tests the type of
   // indices and finds the row's beginning each time takes more instructions.
   template <class F>
-  KSELECT_HD void each_store(const F& f) {
+  KSELECT_HD void with_outputs(const F& f) {
     if constexpr (Team::ragged) {
       const auto row = team_.outputs();
       if (row.indices_64.size == 0) {
@@ -60,7 +60,7 @@ class answer_places {
   // store() for a thread that stores once.
   KSELECT_HD void store_one(position to, candidate c) {
     if constexpr (Team::may_be_unwanted) {
-      each_store([&](const auto& row) { store(row, to, c); });
+      with_outputs([&](const auto& row) { store(row, to, c); });
       return;
     }
     constexpr auto what = Team::indexed ? kernels::answer::pairs : kernels::answer::values;
@@ -89,7 +89,8 @@ class answer_places {
   order_t<stored> wanted_;
 };
 
-// Where the list of an answer that is to be put in order lies: behind the team's memory, [k].
+// Room for an answer that is to be put in order, behind the team's memory: [k] for a warp,
+// [capacity] for a block.
 template <class Team>
 KSELECT_HD typename Team::candidate* answer_list(const Team& team) {
   using memory = team_memory<typename Team::stored, Team::indexed>;
@@ -110,7 +111,7 @@ class answer_places<Team, true> {
       : list_(answer_list(team)) {}
 
   template <class F>
-  KSELECT_HD void each_store(const F& f) {
+  KSELECT_HD void with_outputs(const F& f) {
     f(list_);
   }
   KSELECT_HD void store(candidate* list, position to, candidate c) { list[to] = c; }

@@ -18,10 +18,6 @@ class filtered_row {
   KSELECT_HD filtered_row(Team& team, narrowing<Team>& narrow, Reader& row, position k)
       : team_(team), narrow_(narrow), row_(row), list_(team, narrow, k), k_(k) {}
 
-  // A first tile with more than its share of the smallest elements gives too low a threshold. The
-  // risk is one in 5,000 for a row in random order (shape.hpp), and one in `tiles` for a sorted
-  // one. The second attempt takes the k-th of the minima, which is a guarantee if there are k
-  // minima and all are numbers. The third admits every element.
   template <class Answer>
   KSELECT_HD void select(Answer& out) {
     const position size = list_survivors();
@@ -34,6 +30,11 @@ class filtered_row {
   }
 
   // Leaves in the list at least k elements, which hold the k smallest. Returns their number.
+  //
+  // A first tile with more than its share of the smallest elements gives too low a threshold. The
+  // risk is one in 5,000 for a row in random order (shape.hpp), and one in `tiles` for a sorted
+  // one. The second attempt takes the k-th of the minima, which is a guarantee if there are k
+  // minima and all are numbers. The third admits every element.
   KSELECT_HD position list_survivors() {
     position size = 0;
     for (int attempt = 0; size < k_; ++attempt) {

@@ -40,7 +40,7 @@ class ordered_answer {
       KSELECT_UNROLL
       for (int e = 0; e < each; ++e) to[e] += other < own[e] ? 1U : 0U;
     }
-    places.each_store([&](const auto& row) {
+    places.with_outputs([&](const auto& row) {
       KSELECT_UNROLL
       for (int e = 0; e < each; ++e) {
         if (at(e) < count_) places.store(row, to[e], own[e]);

@@ -8,7 +8,8 @@
 //
 // Bins have equal width as floats. If a bin then has many elements, as when one value lies far from
 // the others, bins have equal width as keys. Elements that equal the greatest key are often many;
-// they have bins by their index.
+// they have bins by their index. Many elements that equal another key share a bin, which takes the
+// square of their number.
 
 #include "algorithms/buffered_multi_select/steps/answer_places.cuh"
 #include "algorithms/buffered_multi_select/steps/narrowing.cuh"
@@ -42,6 +43,7 @@ class binning {
   }
 
   KSELECT_HD bool is_by_value() const { return by_value_; }
+  KSELECT_HD bool is_for_ties(position bin) const { return bin >= apart_; }
 
   KSELECT_HD position bin_of(key k, position index) const {
     if (k == high_) return apart_ + limited(static_cast<float>(index) * by_index_, last_tie_);
@@ -93,7 +95,7 @@ class ordered_list {
       if (to < unwanted) dealt_[to] = c;
     });
     team_.sync();
-    places.each_store([&](const auto& row) {
+    places.with_outputs([&](const auto& row) {
       each_of(dealt_, counts_.dealt, [&](candidate c) {
         const position place = place_in_order(bin_of(by, c), c);
         if (place < k_) places.store(row, place, c);
@@ -128,7 +130,7 @@ class ordered_list {
     each_of(team_.memory.list, size,
             [&](candidate c) { team_.simt.atomic_add(team_.memory.bins[bin_of(by, c)], 1U); });
     team_.sync();
-    const position first = bins_each * team_.thread();
+    const position first = bins_each * team_.thread();  // all four are for ties, or none
     // If the number of threads is no power of two, the last ones have no bins.
     neighbours own = first < bins() ? *own_bins() : neighbours{};
     position sum = 0;
@@ -139,7 +141,7 @@ class ordered_list {
     for (int b = 0; b < bins_each; ++b) {
       const position in_bin = own[b], end = begin + in_bin;
       own[b] = begin < k_ ? begin : unwanted;
-      if (begin < k_ && in_bin > most_in_bin) counts_.crowded = 1;
+      if (in_bin > most_in_bin && begin < k_ && !by.is_for_ties(first)) counts_.crowded = 1;
       if (begin < k_ && k_ <= end) counts_.dealt = end;
       begin = end;
     }

@@ -16,7 +16,8 @@ status start(const executor& where, const simt::grid& shape, const typename Kern
   return simt::launch<Kernel>(where, shape, args);
 }
 
-// Kernels for long objects, of a metric that has some. To name them instantiates them.
+// Kernels for long objects, of a metric that has some. The functions name the kernels, so an
+// explicit instantiation of the struct instantiates these.
 template <class M>
 struct long_kernels {};
 template <class M>

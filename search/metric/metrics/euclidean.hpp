@@ -130,7 +130,7 @@ struct euclidean {
   KSELECT_HD static void distances_within(Simt& simt, const view& v, std::int64_t i,
                                           void* const (&staged)[count], const float (&radii)[count],
                                           const F& f) {
-    constexpr int often = 32;  // components between two checks, after as many
+    constexpr int often = 32;  // sums are checked after 8, 16 and 32 components, then after each 32
     float sums[count][partial_sums] = {};
     int c = 0, check = partial_sums;
     constexpr bool ahead = count > 4;  // loads the next components while these are compared

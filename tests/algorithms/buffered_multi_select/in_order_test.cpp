@@ -36,6 +36,8 @@ std::map<std::string, std::vector<float>> rows_of(std::int64_t n) {
   rows["few values"] = made(n, [&](std::int64_t i) { return number(i * 7 % 5); });
   rows["ties at the end"] =
       made(n, [&](std::int64_t i) { return number(std::min<std::int64_t>(scattered(i), 40)); });
+  rows["ties before the end"] =
+      made(n, [&](std::int64_t i) { return scattered(i) < 150 ? 1.0F : number(scattered(i)); });
   rows["powers"] = made(
       n, [&](std::int64_t i) { return std::ldexp(1.0F, static_cast<int>(i * 37 % 250) - 126); });
   rows["zeros of both signs"] = made(n, [](std::int64_t i) { return i % 3 == 0 ? -0.0F : 0.0F; });
@@ -65,11 +67,8 @@ void prove(const std::string& name, std::int64_t n, std::int64_t k) {
   }
 }
 
-TEST(BufferedMultiSelectInOrder, FewAreComparedByOneWarp) {
-  for (const std::int64_t k : {1, 31, 33, 64}) prove("bms-block+sorted", 3001, k);
-}
-
-TEST(BufferedMultiSelectInOrder, MoreAreDealtIntoBins) {
+TEST(BufferedMultiSelectInOrder, OfOneBlock) {
+  for (const std::int64_t k : {1, 31, 64}) prove("bms-block+sorted", 3001, k);
   for (const std::int64_t k : {65, 200, 256}) prove("bms-block+sorted", 8000, k);
   prove("bms-block+sorted", 40'000, 129);
 }
@@ -78,15 +77,38 @@ TEST(BufferedMultiSelectInOrder, OfOneWarp) {
   for (const std::int64_t k : {1, 8, 32, 33, 64}) prove("bms-warp+sorted", 1000, k);
 }
 
+// All bits of 16 occur: NaNs, infinities and denormal numbers of both signs.
 TEST(BufferedMultiSelectInOrder, Of16Bits) {
   for (const std::int64_t n : {1000, 12'000}) {
-    for (const std::int64_t k : {20, 64, 250}) {
-      std::vector<float16> row(static_cast<std::size_t>(n));
-      for (std::int64_t i = 0; i < n; ++i) {
-        row[static_cast<std::size_t>(i)] = {static_cast<std::uint16_t>(i * 7919 % 30'000)};
-      }
-      for (const char* name : {"bms-warp+sorted", "bms-block+sorted"}) select(name, row, k);
+    std::vector<float16> some(static_cast<std::size_t>(n));
+    std::vector<bfloat16> others(some.size());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      some[i].bits = others[i].bits = static_cast<std::uint16_t>(i * 40'503);
     }
+    for (const std::int64_t k : {20, 64, 250}) {
+      for (const direction wanted : {direction::smallest, direction::largest}) {
+        for (const char* name : {"bms-warp+sorted", "bms-block+sorted"}) {
+          select(name, some, k, wanted);
+          select(name, others, k, wanted);
+        }
+      }
+    }
+  }
+}
+
+// The last block of warps has one row.
+TEST(BufferedMultiSelectInOrder, OfSeveralRows) {
+  problem p = shaped(900, 3, 25);
+  p.index = index_type::int64;
+  std::vector<float> rows(static_cast<std::size_t>(p.input_elements()));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i * 7919 % 1009);
+  const auto place = runtime::open_host_backend(executor_kind::fiber, 1);
+  const harness::input_rows input(*place, std::as_bytes(std::span(rows)));
+  for (const char* name : {"bms-warp+sorted", "bms-block+sorted"}) {
+    harness::trial attempt(*find_algorithm(name)->algorithm, p, input, *place);
+    attempt.prepare();
+    EXPECT_TRUE(attempt.run().ok()) << name;
+    EXPECT_EQ(attempt.disprove(), "") << name;
   }
 }
 
