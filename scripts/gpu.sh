@@ -48,8 +48,10 @@ search='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" knn $4 
 # Ragged rows of which the long ones are cut, alone and beside warps that select from the short ones.
 ragged='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" select "$4.npy" --lengths "$4-lengths.npy" --fill -1 \
   --k 20 --algorithm bms-grid --executor cuda --indices answer.npy --values values.npy'
-# Groups of queries in metric indexes. At k = 100 lists become long, and the warps of a group meet to cut them.
+# Groups of queries in metric indexes. At k = 100 lists become long, and the warps of a group meet to cut them. Vectors of
+# 64 components and more have a kernel of their own.
 indexes=("images.npy --metric euclidean --kind list_of_clusters=--walk groups --k 100"
+  "queries.npy --metric euclidean --kind list_of_clusters=--walk groups --k 100"
   "images.npy --metric euclidean --kind sss=--distribution groups --k 20"
   "words.txt --metric levenshtein --kind list_of_clusters --cluster-size 32=--walk groups --k 20")
 group='cd "$1" && "$3" index generate images --count 6000 --output images.npy &&
