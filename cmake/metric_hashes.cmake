@@ -9,7 +9,8 @@ file(GLOB headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} search/metric/metrics/*.h
 list(SORT headers)
 foreach(header IN LISTS headers)
   get_filename_component(name ${header} NAME_WE)
-  set(sources ${header} search/metric/space_of.hpp search/metric/space.cpp search/metric/index.cpp search/metric/hits.cpp
+  set(sources ${header} search/metric/space_of.hpp search/metric/space.cpp search/metric/index.cpp search/metric/answers.cpp
+              search/metric/answer_memory.cpp search/metric/kept_memory.cpp
               search/metric/index_bytes.cpp search/metric/pivot_orders.cpp search/metric/kernels/instances.cuh)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/search/metric/metrics/${name}.cpp)
     list(APPEND sources search/metric/metrics/${name}.cpp)

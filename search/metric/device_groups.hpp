@@ -1,21 +1,17 @@
 #pragma once
-// Searches by groups of queries (search/metric/kernels/groups.cuh): their memory, and the order in
-// which groups take the queries.
+// Searches by groups of queries (search/metric/kernels/groups.cuh): their memory and their
+// launches.
 
 #include <algorithm>
-#include <numeric>
 #include <type_traits>
 
 #include "search/metric/device_memory.hpp"
 #include "search/metric/index_bytes.hpp"
 #include "search/metric/kernels/group_approach.cuh"
 #include "search/metric/kernels/group_search.cuh"
+#include "search/metric/kernels/query_order.cuh"
 
 namespace kselect::search::metric_space {
-
-// Positions in ascending order of their values, which are less than `values_end`.
-std::vector<std::uint32_t> sorted_positions(std::span<const std::uint32_t> values,
-                                            std::size_t values_end);
 
 // Bytes of a group's shared memory for what it keeps of the index.
 template <class M>
@@ -65,39 +61,54 @@ class group_search {
   // Whether k and the blocks' shared memory allow this search.
   bool fits() const { return fits_; }
 
-  // `launch` is called with the grid and the arguments of a kernel, its template parameter.
-  template <class Launch>
-  void nearest(kept_memory& place, const uploaded<M>& queries, simt::global<std::int64_t> objects,
-               simt::global<float> distances, const Launch& launch) const {
-    const device_array<float> radii(place, count_);
-    const device_array<float> known(place, kept());
+  // What the kernels leave for each other. The device must be done with it before it goes.
+  struct memory {
+    device_array<float> radii, known;                   // as in the kernels' arguments
+    device_array<std::uint32_t> nearest, ranks, order;  // [Q] each
+    device_array<std::uint32_t> counts;                 // [clusters]
+  };
+  memory memory_from(kept_memory& place) const {
+    memory taken{.radii = {place, k_ == 0 ? 0 : count_},
+                 .known = {place, distances_kept(count_, near_.clusters)},
+                 .nearest = {place, count_},
+                 .ranks = {place, count_},
+                 .order = {place, count_},
+                 .counts = {place, near_.clusters}};
+    taken.counts.fill(0);
+    return taken;
+  }
+
+  // `enqueue` is called with the grid and the arguments of a kernel, its template parameter.
+  template <class Enqueue>
+  void nearest(const uploaded<M>& queries, const memory& with, simt::global<std::int64_t> objects,
+               simt::global<float> distances, const Enqueue& enqueue) const {
     with_width(queries, [&](auto at_once) {
-      const auto order = ordered<at_once>(place, queries, radii.view(), known, launch);
-      launch.template operator()<nearest_kernel<M, group_job<M, Walk, at_once>>>(
-          grid_of(search_), {.job = job_of<at_once>(queries, order.view(), known),
-                             .k = k_,
-                             .radii = {radii.view().data, count_},
-                             .objects = objects,
-                             .distances = distances});
+      put_in_order<at_once>(queries, with, enqueue);
+      enqueue.template operator()<nearest_kernel<M, group_job<M, Walk, at_once>>>(
+          grid_of(search_),
+          {.job = job_of<at_once>(queries, search_, walk_, with.order.view(), with),
+           .k = k_,
+           .radii = with.radii.view(),
+           .objects = objects,
+           .distances = distances});
     });
   }
 
-  template <class Launch>
-  void within(kept_memory& place, const uploaded<M>& queries, float radius, const hit_list& hits,
-              const Launch& launch) const {
-    const device_array<float> known(place, kept());
+  template <class Enqueue>
+  void within(const uploaded<M>& queries, const memory& with, float radius, const hit_list& hits,
+              const Enqueue& enqueue) const {
     with_width(queries, [&](auto at_once) {
-      const auto order = ordered<at_once>(place, queries, {}, known, launch);
-      launch.template operator()<within_group_kernel<M, group_job<M, Walk, at_once>>>(
+      put_in_order<at_once>(queries, with, enqueue);
+      enqueue.template operator()<within_group_kernel<M, group_job<M, Walk, at_once>>>(
           grid_of(search_),
-          {.job = job_of<at_once>(queries, order.view(), known), .radius = radius, .hits = hits});
+          {.job = job_of<at_once>(queries, search_, walk_, with.order.view(), with),
+           .radius = radius,
+           .hits = hits});
     });
   }
 
  private:
   simt::grid grid_of(const group_layout& layout) const { return {groups_, threads_, layout.bytes}; }
-
-  std::int64_t kept() const { return distances_kept(count_, near_.clusters); }
 
   // Calls f(n), a constant: how many queries an object is compared with at once.
   template <class F>
@@ -111,36 +122,33 @@ class group_search {
     f(std::integral_constant<int, few_at_once>{});
   }
 
-  template <int at_once>
-  group_job<M, Walk, at_once> job_of(const uploaded<M>& queries,
-                                     simt::global<const std::uint32_t> order,
-                                     const device_array<float>& known) const {
+  template <int at_once, class Of>
+  group_job<M, Of, at_once> job_of(const uploaded<M>& queries, const group_layout& layout,
+                                   const Of& walk, simt::global<const std::uint32_t> order,
+                                   const memory& with) const {
     return {.queries = queries.view,
-            .walk = walk_,
+            .walk = walk,
             .count = count_,
             .order = order,
-            .layout = search_,
-            .known = known.view()};
+            .layout = layout,
+            .known = with.known.view()};
   }
 
-  template <int at_once, class Launch>
-  device_array<std::uint32_t> ordered(kept_memory& place, const uploaded<M>& queries,
-                                      simt::global<float> radii, const device_array<float>& known,
-                                      const Launch& launch) const {
-    const device_array<std::uint32_t> nearest(place, count_);
-    launch.template operator()<approach_kernel<M, group_job<M, near_args, at_once>>>(
-        grid_of(approach_), {.job = {.queries = queries.view,
-                                     .walk = near_,
-                                     .count = count_,
-                                     .order = {},
-                                     .layout = approach_,
-                                     .known = known.view()},
+  template <int at_once, class Enqueue>
+  void put_in_order(const uploaded<M>& queries, const memory& with, const Enqueue& enqueue) const {
+    enqueue.template operator()<approach_kernel<M, group_job<M, near_args, at_once>>>(
+        grid_of(approach_), {.job = job_of<at_once>(queries, approach_, near_, {}, with),
                              .k = k_,
-                             .nearest = nearest.view(),
-                             .radii = radii});
-    const auto order =
-        sorted_positions(nearest.download(), static_cast<std::size_t>(near_.clusters));
-    return {place, std::span<const std::uint32_t>(order)};
+                             .nearest = with.nearest.view(),
+                             .counts = with.counts.view(),
+                             .ranks = with.ranks.view(),
+                             .radii = with.radii.view()});
+    enqueue.template operator()<order_kernel<M>>({(count_ + threads_ - 1) / threads_, threads_,
+                                                  order_kernel<M>::shared_bytes(near_.clusters)},
+                                                 {.counts = with.counts.view(),
+                                                  .nearest = with.nearest.view(),
+                                                  .ranks = with.ranks.view(),
+                                                  .order = with.order.view()});
   }
 
   near_args near_;

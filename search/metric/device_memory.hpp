@@ -3,58 +3,17 @@
 
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kselect/simt/types.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/raw_vector.hpp"
+#include "search/metric/kept_memory.hpp"
 #include "search/metric/metric.hpp"
 #include "search/search.hpp"
 
 namespace kselect::search::metric_space {
-
-// Device memory that a search leaves for the next: to allocate and to release it takes longer than
-// many a search. For one thread.
-class kept_memory {
- public:
-  explicit kept_memory(backend& place) : place_(&place) { kept_.reserve(most); }
-  backend& place() const { return *place_; }
-
-  // At least so many bytes. Throws failure::resources.
-  device_buffer take(std::size_t bytes);
-  void give(device_buffer buffer) noexcept {
-    if (kept_.size() < most) kept_.push_back(std::move(buffer));
-  }
-
- private:
-  static constexpr std::size_t most = 32;  // buffers
-  backend* place_;
-  std::vector<device_buffer> kept_;
-};
-
-// A buffer that goes back where it was taken from, if anywhere.
-class lent_buffer {
- public:
-  lent_buffer() = default;
-  explicit lent_buffer(device_buffer own) : buffer_(std::move(own)) {}
-  lent_buffer(kept_memory& home, std::size_t bytes) : buffer_(home.take(bytes)), home_(&home) {}
-  lent_buffer(lent_buffer&& other) noexcept
-      : buffer_(std::move(other.buffer_)), home_(std::exchange(other.home_, nullptr)) {}
-  lent_buffer& operator=(lent_buffer&& other) noexcept {
-    std::swap(buffer_, other.buffer_);
-    std::swap(home_, other.home_);
-    return *this;
-  }
-  ~lent_buffer() {
-    if (home_ != nullptr) home_->give(std::move(buffer_));
-  }
-  std::byte* data() const { return buffer_.data(); }
-
- private:
-  device_buffer buffer_;
-  kept_memory* home_ = nullptr;
-};
 
 template <class T>
 class device_array {
@@ -98,20 +57,33 @@ class device_array {
 
 template <metric M>
 struct uploaded {
-  // `Place`: a backend, or memory that is kept.
-  template <class Place>
-  uploaded(Place& place, const typename M::set& set)
-      : uploaded(place, set, M::image(set, threads_of(place))) {}
+  uploaded(backend& place, const typename M::set& set)
+      : memory(place, bytes_of(set)), view(M::attach(set, memory.view().data)) {
+    raw_vector<std::byte> image(M::image_bytes(set));
+    copy(place, set, image);
+  }
+  uploaded(kept_memory& from, const typename M::set& set)
+      : memory(from, bytes_of(set)), view(M::attach(set, memory.view().data)) {
+    const std::size_t bytes = M::image_bytes(set);
+    if (bytes <= kept_memory::most_staged) {
+      copy(from.place(), set, from.staged(bytes));
+    } else {
+      raw_vector<std::byte> image(bytes);
+      copy(from.place(), set, image);
+    }
+  }
 
   device_array<std::byte> memory;
   typename M::view view;
 
  private:
-  static int threads_of(const backend& place) { return place.description().threads; }
-  static int threads_of(const kept_memory& from) { return threads_of(from.place()); }
-  template <class Place>
-  uploaded(Place& place, const typename M::set& set, const raw_vector<std::byte>& image)
-      : memory(place, std::span(image)), view(M::attach(set, memory.view().data)) {}
+  static std::int64_t bytes_of(const typename M::set& set) {
+    return static_cast<std::int64_t>(M::image_bytes(set));
+  }
+  void copy(backend& place, const typename M::set& set, std::span<std::byte> image) {
+    M::write_image(set, image.data(), place.description().threads);
+    place.to_device(memory.view().data, image);
+  }
 };
 
 // Object numbers in the 32 bits that kernels use.

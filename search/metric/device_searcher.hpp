@@ -7,10 +7,12 @@
 #include <limits>
 #include <numeric>
 
+#include "kselect/simt/device_size.hpp"
 #include "kselect/simt/fiber.hpp"
+#include "search/metric/answers.hpp"
 #include "search/metric/device_groups.hpp"
 #include "search/metric/device_index.hpp"
-#include "search/metric/hits.hpp"
+#include "search/metric/kernels/hit_order.cuh"
 #include "search/metric/kernels/search.cuh"
 #include "search/metric/kernels/start.hpp"
 #include "search/metric/sets.hpp"
@@ -29,6 +31,7 @@ class device_searcher final : public searcher {
         exhaustive_(index.kind == index_kind::none),
         on_(place.executor()),
         kept_(place),
+        pages_(std::make_shared<answer_pages>(place)),
         hits_room_(options.hits_room) {
     if (on_.fiber == nullptr) return;
     fiber_ = *on_.fiber;
@@ -41,11 +44,13 @@ class device_searcher final : public searcher {
   knn_answer knn(const object_set& queries, std::int64_t k, const radius_plan& plan,
                  search_report& report) override {
     require_k(k, objects_);
-    knn_answer answer{.k = k, .objects = {}, .distances = {}};
+    knn_answer answer{.k = k,
+                      .objects = answer_vector<std::int64_t>(own_pages<std::int64_t>()),
+                      .distances = answer_vector<float>(own_pages<float>())};
     each_batch(set_of<M>(queries), report, [&](const typename M::set& batch, std::int64_t first) {
       // Within the time, as all of a search is.
       if (first == 0) resize(answer, queries.count() * k);
-      const knn_outputs out(kept_, batch.count(), k);
+      const found_on_device out = room_for(batch.count() * k);
       if (options_.radius == radius_rule::decreasing && !exhaustive_) {
         shrink(batch, k, out, report);
       } else if (!nearest_in_groups(batch, k, out, report)) {
@@ -64,25 +69,26 @@ class device_searcher final : public searcher {
   range_answer range(const object_set& queries, float radius, search_report& report) override {
     require_radius(radius);
     const typename M::set& set = set_of<M>(queries);
-    range_answer answer{.starts = {0}, .objects = {}, .distances = {}};
+    range_answer answer{.starts = {0},
+                        .objects = answer_vector<std::int64_t>(own_pages<std::int64_t>()),
+                        .distances = answer_vector<float>(own_pages<float>())};
     each_batch(set, report, [&](const typename M::set& batch, std::int64_t) {
-      if (!within_groups(batch, radius, report)) {
-        index_.visit([&]<class Walk>(const typename Walk::args& walk) {
-          find_hits<Walk>(batch, walk, radius, report);
-        });
-      }
-      append_hits(answer, batch.count(), hits_, place_.description().threads);
+      if (within_groups(batch, radius, answer, report)) return;
+      index_.visit([&]<class Walk>(const typename Walk::args& walk) {
+        find_hits<Walk>(batch, walk, radius, answer, report);
+      });
     });
     return answer;
   }
 
  private:
-  struct knn_outputs {
-    knn_outputs(kept_memory& place, std::int64_t count, std::int64_t k)
-        : objects(place, count * k), distances(place, count * k) {}
-    device_array<std::int64_t> objects;
-    device_array<float> distances;
-  };
+  template <class T>
+  answer_allocator<T> own_pages() const {
+    return answer_allocator<T>(pages_);
+  }
+  found_on_device room_for(std::int64_t entries) {
+    return {.objects = {kept_, entries}, .distances = {kept_, entries}};
+  }
 
   static void resize(knn_answer& answer, std::int64_t entries) {
     answer.objects.resize(static_cast<std::size_t>(entries));
@@ -119,17 +125,28 @@ class device_searcher final : public searcher {
     }
   }
 
+  // Times the kernels that f(enqueue) enqueues, and waits for them. `enqueue` is called with the
+  // grid and the arguments of a kernel, its template parameter.
+  template <class F>
+  void time(search_report& report, const F& f) {
+    const timed_run run = place_.time([&] {
+      status outcome;
+      f([&]<class Kernel>(const simt::grid& shape, const typename Kernel::args& args) {
+        if (!outcome.ok()) return;
+        outcome = start<Kernel>(on_, shape, args);
+        ++report.launches;
+      });
+      return outcome;
+    });
+    require_ok(run.outcome);
+    report.kernel_seconds += run.nanoseconds * 1e-9;
+  }
   template <class Kernel>
   void launch(std::int64_t blocks, const shared_layout& layout, const typename Kernel::args& args,
               search_report& report) {
-    launch<Kernel>({blocks, options_.block_threads, layout.bytes}, args, report);
-  }
-  template <class Kernel>
-  void launch(const simt::grid& shape, const typename Kernel::args& args, search_report& report) {
-    const timed_run run = place_.time([&] { return start<Kernel>(on_, shape, args); });
-    require_ok(run.outcome);
-    report.kernel_seconds += run.nanoseconds * 1e-9;
-    ++report.launches;
+    time(report, [&](const auto& enqueue) {
+      enqueue.template operator()<Kernel>({blocks, options_.block_threads, layout.bytes}, args);
+    });
   }
 
   template <class Kernel, class Walk>
@@ -146,7 +163,7 @@ class device_searcher final : public searcher {
   }
 
   knn_job<M> job_of(const uploaded<M>& queries, const shared_layout& layout, std::int64_t k,
-                    const device_array<entry>& heaps, const knn_outputs& out) const {
+                    const device_array<entry>& heaps, const found_on_device& out) const {
     return {.queries = queries.view,
             .layout = layout,
             .heaps = heaps.view(),
@@ -160,7 +177,7 @@ class device_searcher final : public searcher {
   }
 
   void enlarge(const typename M::set& batch, std::int64_t k, const radius_plan& plan,
-               const knn_outputs& out, search_report& report) {
+               const found_on_device& out, search_report& report) {
     index_.visit([&]<class Walk>(const typename Walk::args& walk) {
       using kernel = knn_kernel<M, Walk>;
       const shared_layout layout = layout_of<kernel, Walk>(batch, walk, k);
@@ -189,7 +206,7 @@ class device_searcher final : public searcher {
     });
   }
 
-  void shrink(const typename M::set& batch, std::int64_t k, const knn_outputs& out,
+  void shrink(const typename M::set& batch, std::int64_t k, const found_on_device& out,
               search_report& report) {
     using kernel = shrinking_kernel<M>;
     const auto walk = index_.clusters();
@@ -205,71 +222,116 @@ class device_searcher final : public searcher {
 
   template <class Walk>
   void find_hits(const typename M::set& batch, const typename Walk::args& walk, float radius,
-                 search_report& report) {
+                 range_answer& answer, search_report& report) {
     using kernel = range_kernel<M, Walk>;
     const shared_layout layout = layout_of<kernel, Walk>(batch, walk, 0);
     const uploaded<M> queries(kept_, batch);
-    collect_hits([&](const hit_memory& to) {
+    collect_hits(batch.count(), answer, report, [&](const hit_list& hits) {
       launch<kernel>(blocks_for(batch.count()), layout,
                      {.queries = queries.view,
                       .layout = layout,
                       .walk = walk,
                       .count = batch.count(),
                       .radius = radius,
-                      .hits = to.list()},
+                      .hits = hits},
                      report);
     });
   }
 
   // Hits of all queries of a batch together.
   struct hit_memory {
-    hit_memory(kept_memory& place, std::int64_t room)
-        : queries(place, room), entries(place, room), count(place, 1) {
-      count.fill(0);
+    hit_memory(kept_memory& place, std::int64_t count, std::int64_t room)
+        : queries(place, room),
+          ranks(place, room),
+          of_query(place, count),
+          entries(place, room),
+          count(place, 1) {
+      of_query.fill(0);
+      this->count.fill(0);
     }
-    hit_list list() const { return {queries.view(), entries.view(), count.view()}; }
+    hit_list list() const {
+      return {queries.view(), ranks.view(), entries.view(), of_query.view(), count.view()};
+    }
 
-    device_array<std::uint32_t> queries;
+    device_array<std::uint32_t> queries, ranks, of_query;
     device_array<entry> entries;
     device_array<std::uint64_t> count;
   };
 
-  // search(memory) launches kernels, once more if there were more hits than room. A later search
+  // search(hits) launches kernels, once more if there were more hits than room. A later search
   // begins with the room that this one needed.
   template <class Search>
-  void collect_hits(const Search& search) {
+  void collect_hits(std::int64_t queries, range_answer& answer, search_report& report,
+                    const Search& search) {
     for (std::int64_t room = hits_room_;;) {
-      const hit_memory found(kept_, room);
+      const hit_memory found(kept_, queries, room);
       const simt::counters before = counters_;
-      search(found);
+      search(found.list());
       const auto count = static_cast<std::int64_t>(found.count.download()[0]);
       if (count <= room) {
         hits_room_ = room;
-        hits_.queries.resize(static_cast<std::size_t>(count));
-        hits_.entries.resize(static_cast<std::size_t>(count));
-        found.queries.download(std::span(hits_.queries));
-        found.entries.download(std::span(hits_.entries));
-        return;
+        return append_in_order(found, count, answer, report);
       }
       room = count;
       counters_ = before;  // only the launches whose hits are kept count
     }
   }
 
+  // Hits of a query that a kernel sorts. Of a hundredth of Images few queries have more.
+  static constexpr int most_sorted = 8192;
+
+  void append_in_order(const hit_memory& hits, std::int64_t count, range_answer& answer,
+                       search_report& report) {
+    const std::vector<std::int64_t> starts = starts_of(hits.of_query.download());
+    const device_array<std::int64_t> begins(kept_, std::span<const std::int64_t>(starts));
+    const device_array<entry> by_query(kept_, count);
+    const found_on_device found = room_for(count);
+    const device& where = place_.description();
+    const int threads = simt::block_threads(where, hit_order_kernel<M>::max_threads);
+    int room = most_sorted;
+    while (hit_order_kernel<M>::shared_bytes(room) > where.shared_bytes) room /= 2;
+    time(report, [&](const auto& enqueue) {
+      const auto blocks = [&](std::int64_t pieces) {
+        return resident_blocks(where, threads, pieces);
+      };
+      enqueue.template operator()<hits_by_query_kernel<M>>(
+          {blocks((count + threads - 1) / threads), threads},
+          {.queries = {hits.queries.view().data, count},
+           .ranks = {hits.ranks.view().data, count},
+           .entries = {hits.entries.view().data, count},
+           .starts = begins.view(),
+           .by_query = by_query.view()});
+      enqueue.template operator()<hit_order_kernel<M>>(
+          {blocks(std::ssize(starts) - 1), threads, hit_order_kernel<M>::shared_bytes(room)},
+          {.by_query = by_query.view(),
+           .starts = begins.view(),
+           .room = room,
+           .objects = found.objects.view(),
+           .distances = found.distances.view()});
+    });
+    append_hits(found, starts, room, where.threads, answer);
+  }
+
   // Both return false, and do nothing, if this is no search by groups (group_search::fits).
-  bool nearest_in_groups(const typename M::set& batch, std::int64_t k, const knn_outputs& out,
+  bool nearest_in_groups(const typename M::set& batch, std::int64_t k, const found_on_device& out,
                          search_report& report) {
     return searched_in_groups(batch, k, [&](const auto& search) {
       const uploaded<M> queries(kept_, batch);
-      search.nearest(kept_, queries, out.objects.view(), out.distances.view(), launcher(report));
+      const auto memory = search.memory_from(kept_);
+      time(report, [&](const auto& enqueue) {
+        search.nearest(queries, memory, out.objects.view(), out.distances.view(), enqueue);
+      });
     });
   }
 
-  bool within_groups(const typename M::set& batch, float radius, search_report& report) {
+  bool within_groups(const typename M::set& batch, float radius, range_answer& answer,
+                     search_report& report) {
     return searched_in_groups(batch, 0, [&](const auto& search) {
       const uploaded<M> queries(kept_, batch);
-      collect_hits([&](const hit_memory& to) {
-        search.within(kept_, queries, radius, to.list(), launcher(report));
+      collect_hits(batch.count(), answer, report, [&](const hit_list& hits) {
+        const auto memory = search.memory_from(kept_);
+        time(report,
+             [&](const auto& enqueue) { search.within(queries, memory, radius, hits, enqueue); });
       });
     });
   }
@@ -286,13 +348,6 @@ class device_searcher final : public searcher {
         });
   }
 
-  auto launcher(search_report& report) {
-    return
-        [this, &report]<class Kernel>(const simt::grid& shape, const typename Kernel::args& args) {
-          launch<Kernel>(shape, args, report);
-        };
-  }
-
   backend& place_;
   search_options options_;
   std::int64_t objects_;
@@ -302,8 +357,8 @@ class device_searcher final : public searcher {
   simt::fiber_options fiber_;
   simt::counters counters_;
   kept_memory kept_;
+  std::shared_ptr<answer_pages> pages_;
   std::int64_t hits_room_;
-  unordered_hits hits_;  // of the last batch of a range search; keeps its memory
 };
 
 }  // namespace kselect::search::metric_space

@@ -24,8 +24,8 @@ class host_searcher final : public searcher {
     require_k(k, objects_);
     const typename M::set& set = set_of<M>(queries);
     knn_answer answer{.k = k,
-                      .objects = raw_vector<std::int64_t>(size_of(set.count() * k)),
-                      .distances = raw_vector<float>(size_of(set.count() * k))};
+                      .objects = answer_vector<std::int64_t>(size_of(set.count() * k)),
+                      .distances = answer_vector<float>(size_of(set.count() * k))};
     each_query(set, report, [&](std::int64_t q, const typename M::probe& ready, scratch& own) {
       nearest_heap heap(k);
       const work done = search_.knn(ready, own, heap);

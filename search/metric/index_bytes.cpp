@@ -45,8 +45,10 @@ std::int64_t distances_kept(std::int64_t queries, std::int64_t centres) {
 }
 
 std::int64_t group_bytes(std::int64_t queries, std::int64_t centres) {
-  const std::int64_t of_a_query = distance_bytes + 2 * number_bytes;  // radius, nearest, place
-  return distances_kept(queries, centres) * distance_bytes + queries * of_a_query;
+  // Radius; nearest centre, rank, place. And how many queries a centre has.
+  const std::int64_t of_a_query = distance_bytes + 3 * number_bytes;
+  return distances_kept(queries, centres) * distance_bytes + queries * of_a_query +
+         centres * number_bytes;
 }
 
 }  // namespace kselect::search::metric_space

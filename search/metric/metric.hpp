@@ -31,7 +31,6 @@
 #include "kselect/candidate.hpp"
 #include "kselect/hd.hpp"
 #include "kselect/simt/types.hpp"
-#include "runtime/raw_vector.hpp"
 
 namespace kselect::search::metric_space {
 
@@ -96,8 +95,10 @@ concept metric = std::is_trivially_copyable_v<typename M::view> &&
   // On the host: prepares a query, and the distance between object i and a prepared one.
   { M::prepare(queries, i) } -> std::same_as<typename M::probe>;
   { M::distance(objects, i, ready) } -> std::same_as<float>;
-  // The bytes for an executor's memory, and the view of that memory.
-  { M::image(objects, 1) } -> std::same_as<runtime::raw_vector<std::byte>>;
+  // What an executor's memory holds of the objects: its bytes, which so many threads at most write
+  // to `memory`, and the view of that memory.
+  { M::image_bytes(objects) } -> std::same_as<std::size_t>;
+  M::write_image(objects, memory, 1);
   { M::attach(objects, memory) } -> std::same_as<typename M::view>;
   // Bytes of shared memory for one prepared query.
   { M::staged_bytes(queries) } -> std::same_as<std::size_t>;

@@ -149,29 +149,6 @@ range_answer collected(const std::vector<std::vector<entry>>& hits) {
   return answer;
 }
 
-device_buffer kept_memory::take(std::size_t bytes) {
-  const auto fits = [&](const device_buffer& b) {
-    return b.size() >= bytes && b.size() / 2 <= std::max<std::size_t>(bytes, 1 << 16);
-  };
-  const auto least = [](const device_buffer& a, const device_buffer& b) {
-    return a.size() < b.size();
-  };
-  std::ranges::sort(kept_, least);
-  const auto found = std::ranges::find_if(kept_, fits);
-  if (found != kept_.end()) {
-    device_buffer taken = std::move(*found);
-    kept_.erase(found);
-    return taken;
-  }
-  try {
-    return {*place_, bytes};
-  } catch (const error&) {
-    if (kept_.empty()) throw;
-    kept_.clear();
-    return {*place_, bytes};
-  }
-}
-
 std::vector<std::uint32_t> narrowed(std::span<const std::int64_t> numbers) {
   return {numbers.begin(), numbers.end()};
 }
@@ -212,18 +189,6 @@ cluster_list arranged(float radius, std::vector<std::int64_t> centres,
 
 std::int64_t resident_blocks(const device& where, int threads, std::int64_t pieces) {
   return std::clamp<std::int64_t>(pieces, 1, simt::resident_blocks(where, threads));
-}
-
-std::vector<std::uint32_t> sorted_positions(std::span<const std::uint32_t> values,
-                                            std::size_t values_end) {
-  std::vector<std::uint32_t> next(values_end + 1);  // place of the next position with a value
-  for (const std::uint32_t v : values) ++next[v + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  std::vector<std::uint32_t> sorted(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sorted[next[values[i]]++] = static_cast<std::uint32_t>(i);
-  }
-  return sorted;
 }
 
 namespace {

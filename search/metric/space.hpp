@@ -14,7 +14,7 @@
 #include "kselect/simt/counters.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/job_watch.hpp"
-#include "runtime/raw_vector.hpp"
+#include "search/metric/answer_memory.hpp"
 #include "search/metric/cpu/heap.hpp"
 #include "search/metric/index.hpp"
 #include "search/search.hpp"
@@ -84,15 +84,15 @@ struct search_report {
 // [Q][k], nearest first, equal distances by ascending number.
 struct knn_answer {
   std::int64_t k = 0;
-  raw_vector<std::int64_t> objects;
-  raw_vector<float> distances;
+  answer_vector<std::int64_t> objects;
+  answer_vector<float> distances;
   bool operator==(const knn_answer&) const = default;
 };
 // Hits of query q: starts[q] to starts[q + 1] - 1, in the same order.
 struct range_answer {
   std::vector<std::int64_t> starts;  // [Q + 1]
-  raw_vector<std::int64_t> objects;
-  raw_vector<float> distances;
+  answer_vector<std::int64_t> objects;
+  answer_vector<float> distances;
   bool operator==(const range_answer&) const = default;
 };
 

@@ -13,16 +13,20 @@ namespace kselect::search::metric_space {
 template <class M, class Job = group_job<M>>
 struct approach_kernel {
   static constexpr int max_threads = group_threads, min_blocks = group_blocks<Job>;
-  struct storage {};
+  struct storage {
+    std::uint32_t nearest[simt::warp_size];  // of the group's queries
+  };
   struct args {
     Job job;                              // lists: distances as bits
     int k;                                // 0: no radius is wanted
     simt::global<std::uint32_t> nearest;  // [Q] the cluster of the nearest centre
+    simt::global<std::uint32_t> counts;   // [clusters] queries of each; 0 before
+    simt::global<std::uint32_t> ranks;    // [Q] the query's place among those of its cluster
     simt::global<float> radii;            // [Q]
   };
 
   template <class Simt>
-  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const group<M, Simt, Job> g(simt, a.job);
     for (int q = 0; q < g.active; ++q) M::stage(simt, a.job.queries, g.first + q, g.staged(q));
     simt.sync_block();
@@ -35,19 +39,46 @@ struct approach_kernel {
       });
     }
     simt.sync_block();
-    if (simt.warp() >= g.active) return;
-    const int found = collect(g, a, away + simt.warp() * clusters);
-    if (a.k == 0) return;
-    const float radius = kth(simt, g.template list<std::uint32_t>(simt.warp()), found, a.k);
-    if (simt.lane() == 0) simt.store(a.radii, g.first + simt.warp(), radius);
+    if (simt.warp() < g.active) {
+      const int found = collect(g, a, shared, away + simt.warp() * clusters);
+      if (a.k > 0) {
+        const float radius = kth(simt, g.template list<std::uint32_t>(simt.warp()), found, a.k);
+        if (simt.lane() == 0) simt.store(a.radii, g.first + simt.warp(), radius);
+      }
+    }
+    simt.sync_block();
+    if (simt.warp() == 0) give_ranks(g, a, shared);
   }
 
  private:
   static constexpr std::uint32_t infinity = 0x7f800000;  // as bits
 
+  // One warp: a lane has a query. Those of the group that share a cluster keep their order.
+  template <class Simt>
+  KSELECT_HD static void give_ranks(const group<M, Simt, Job>& g, const args& a,
+                                    const storage& shared) {
+    const int own = g.simt.lane();
+    if (own >= g.active) return;
+    const std::uint32_t cluster = shared.nearest[own];
+    std::uint32_t rank = 0, all = 0;
+    for (int q = 0; q < g.active; ++q) {
+      if (shared.nearest[q] != cluster) continue;
+      rank += q < own ? 1 : 0;
+      ++all;
+    }
+    if (rank == 0) {
+      std::uint32_t place = g.simt.atomic_add(a.counts, cluster, all);
+      for (int q = own; q < g.active; ++q) {
+        if (shared.nearest[q] == cluster) g.simt.store(a.ranks, g.first + q, place++);
+      }
+    }
+    g.simt.store(a.nearest, g.first + own, cluster);
+  }
+
   // Measures objects of the nearest clusters until the list is full. Returns their number.
   template <class Simt>
-  KSELECT_HD static int collect(const group<M, Simt, Job>& g, const args& a, const float* away) {
+  KSELECT_HD static int collect(const group<M, Simt, Job>& g, const args& a, storage& shared,
+                                const float* away) {
     Simt& simt = g.simt;
     const int own = simt.warp(), room = a.k == 0 ? 0 : a.job.layout.room;
     auto* const list = g.template list<std::uint32_t>(own);
@@ -55,17 +86,17 @@ struct approach_kernel {
     int found = 0;
     for (int turn = 0; turn == 0 || (turn < a.job.walk.clusters && found < room); ++turn) {
       const int c = order.next();
-      if (turn == 0 && simt.lane() == 0) {
-        simt.store(a.nearest, g.first + own, static_cast<std::uint32_t>(c));
-      }
+      if (turn == 0 && simt.lane() == 0) shared.nearest[own] = static_cast<std::uint32_t>(c);
       if (found >= room) break;
       if (simt.lane() == 0) list[found] = order_bits(away[c]);
       ++found;
       const std::int64_t begin = g.begin(c), size = g.begin(c + 1) - begin;
       const int more = size < room - found ? static_cast<int>(size) : room - found;
+      void* const staged[1] = {g.staged(own)};
+      const float unbounded[1] = {INFINITY};
       for (int i = simt.lane(); i < more; i += simt::warp_size) {
-        list[found + i] =
-            order_bits(measure<M>(simt, a.job.walk.members, begin + i, g.staged(own)));
+        measure_within<M, 1>(simt, a.job.walk.members, begin + i, staged, unbounded,
+                             [&](int, float d) { list[found + i] = order_bits(d); });
       }
       found += more;
     }

@@ -1,13 +1,14 @@
 #pragma once
 // Searches by groups, ours. A block has a query for each of its warps. It reads a cluster that
 // several of its queries need once from L2 for all of them, and a thread compares an object with
-// several queries at once. So the queries of a group should need the same clusters: the host sorts
-// them by nearest centre.
+// several queries at once. So the queries of a group should need the same clusters: they are taken
+// by nearest centre (query_order.cuh).
 //
 // On an SSS-Index a group reads the table of distances once for all of its queries, which are
 // sorted by nearest pivot (pivot_groups.cuh).
 //
 //   approach_kernel      per query: the nearest centre, and for k-NN a radius that has k objects
+//   order_kernel         the queries by nearest centre
 //   nearest_kernel       the k nearest objects of each query; needs those radii
 //   within_group_kernel  all objects within one radius
 
@@ -40,12 +41,13 @@ inline constexpr int few_at_once = 4, many_at_once = 8;
 // that compares with eight up to 128.
 inline constexpr int group_threads = 256;
 template <class Job>
-inline constexpr int group_blocks = Job::at_once == few_at_once ? 3 : 2;
+inline constexpr int group_blocks = Job::at_once == few_at_once ? (Job::screened ? 4 : 3) : 2;
 
 // The queries that groups take, and the index that they are searched in.
 template <class M, class Walk = typename cluster_walk<M>::args, int most_at_once = few_at_once>
 struct group_job {
   static constexpr int at_once = most_at_once;
+  static constexpr bool screened = screening<M>;
   typename M::view queries;
   Walk walk;
   std::int64_t count;
@@ -159,6 +161,7 @@ struct group_storage {
   float radius[simt::warp_size];
   int last[simt::warp_size];  // as in cluster_walk
   int listed;                 // clusters that some query needs
+  int taken;                  // of these, by some warp
   pair_memory<M, group_threads / simt::warp_size> pairs;
 };
 
@@ -168,8 +171,16 @@ template <class M, class Simt, class Job, class F>
 KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage<M>& shared,
                                const typename M::view& centres, int c, const F& f) {
   if (g.job.known.size == 0) return measure_all(g, centres, c, nullptr, g.all(), f);
-  for (int q = 0; q < g.active; ++q) {
-    f(q, g.simt.load(g.job.known, std::int64_t{shared.number[q]} * centres.count + c));
+  constexpr int most = group_threads / simt::warp_size;
+  float known[most];  // loaded together
+  KSELECT_UNROLL
+  for (int q = 0; q < most; ++q) {
+    if (q >= g.active) break;
+    known[q] = g.simt.load(g.job.known, std::int64_t{shared.number[q]} * centres.count + c);
+  }
+  KSELECT_UNROLL
+  for (int q = 0; q < most; ++q) {
+    if (q < g.active) f(q, known[q]);
   }
 }
 
@@ -234,7 +245,7 @@ class member_search<Group, F> {
 
   const Group& g_;
   const F& f_;
-  pair_list<M, typename Group::executor, staged_queries> pairs_;
+  pair_list<M, typename Group::executor, group_threads / simt::warp_size, staged_queries> pairs_;
 };
 
 // Measures the centres, and finds which queries no bound keeps from a cluster: a mask for each.
@@ -282,9 +293,9 @@ KSELECT_HD void list_clusters(const cluster_group<M, Simt, at_once>& g, group_st
   simt.sync_block();
 }
 
-// The search of a group's clusters in parts: of each warp's own members, up to one a lane. Calls
-// f(q, distance, object) in one thread for each object that is at most the radius of query q of the
-// group away. A radius may shrink between two parts.
+// The search of a group's clusters in parts: of a cluster that a warp took, up to two members a
+// lane. Calls f(q, distance, object) in one thread for each object that is at most the radius of
+// query q of the group away. A radius may shrink between two parts.
 template <class Group, class F>
 class cluster_parts {
  public:
@@ -301,41 +312,43 @@ class cluster_parts {
 
   // The warp's next part. False if there is none any more.
   KSELECT_HD bool next() {
-    if (left_ <= 0) {
-      if (base_ >= shared_.listed) {
-        members_.finish();
-        return false;
-      }
-      take_cluster();
+    if (left_ <= 0 && !take_cluster()) {
+      members_.finish();
+      return false;
     }
-    members_.compare(i_ < end_, i_, mask_);
-    i_ += simt::warp_size;
-    left_ -= simt::warp_size;
+    for (int step = 0; step < 2 && left_ > 0; ++step) {
+      members_.compare(i_ < end_, i_, mask_);
+      i_ += simt::warp_size;
+      left_ -= simt::warp_size;
+    }
     return true;
   }
 
  private:
-  // Warps take neighbouring clusters of the list. Object numbers have 32 bits; so have registers.
-  KSELECT_HD void take_cluster() {
+  // Warps take clusters of the list in turn, one when the last is done: none waits long for the
+  // others. False if all are taken. Object numbers have 32 bits; so have registers.
+  KSELECT_HD bool take_cluster() {
     auto& simt = g_.simt;
     const auto* const masks = g_.template of_clusters<std::uint32_t>();
     const auto* const list = reinterpret_cast<const int*>(masks + g_.job.walk.clusters);
-    const int at = base_ + simt.warp();
-    const bool has = at < shared_.listed;
-    const int c = has ? list[at] : 0;
-    mask_ = has ? masks[c] : 0;
-    if (has && simt.lane() == 0) simt.count(simt::counter::clusters, simt.popc(mask_));
-    end_ = has ? static_cast<int>(g_.begin(c + 1)) : 0;
-    i_ = has ? static_cast<int>(g_.begin(c)) + simt.lane() : 0;
-    left_ = has ? end_ - static_cast<int>(g_.begin(c)) : 0;
-    base_ += simt.warps();
+    const int taken = simt.lane() == 0 ? simt.atomic_add(shared_.taken, 1) : 0;
+    const int at = simt.shfl(simt::full_mask, taken, 0);
+    if (at >= shared_.listed) return false;
+    const int c = list[at];
+    mask_ = masks[c];
+    if (simt.lane() == 0) simt.count(simt::counter::clusters, simt.popc(mask_));
+    const auto begin = static_cast<int>(g_.begin(c));
+    end_ = static_cast<int>(g_.begin(c + 1));
+    i_ = begin + simt.lane();
+    left_ = end_ - begin;
+    return true;
   }
 
   const Group& g_;
   storage& shared_;
   const F& f_;
   member_search<Group, F> members_;
-  int base_ = 0, i_ = 0, end_ = 0, left_ = 0;
+  int i_ = 0, end_ = 0, left_ = 0;
   std::uint32_t mask_ = 0;
 };
 template <class M, class Simt, int at_once, class F>
@@ -363,7 +376,7 @@ template <class M, class Simt, class Job>
 KSELECT_HD void begin_search(const group<M, Simt, Job>& g, group_storage<M>& shared) {
   const int thread = g.simt.thread();
   if (thread < g.active) shared.last[thread] = 0x7fffffff;
-  if (thread == 0) shared.listed = 0;
+  if (thread == 0) shared.listed = shared.taken = 0;
 }
 
 }  // namespace kselect::search::metric_space

@@ -6,6 +6,8 @@
 #include "search/metric/kernels/build_within.cuh"
 #include "search/metric/kernels/group_approach.cuh"
 #include "search/metric/kernels/group_search.cuh"
+#include "search/metric/kernels/hit_order.cuh"
+#include "search/metric/kernels/query_order.cuh"
 #include "search/metric/kernels/search.cuh"
 #include "search/metric/kernels/start.hpp"
 
@@ -47,6 +49,9 @@ struct long_kernels<M> {
   KSELECT_METRIC_WALK(M, element_walk)                                                             \
   KSELECT_METRIC_WALK(M, pivot_walk)                                                               \
   KSELECT_METRIC_KERNEL(approach_kernel<M>)                                                        \
+  KSELECT_METRIC_KERNEL(order_kernel<M>)                                                           \
+  KSELECT_METRIC_KERNEL(hits_by_query_kernel<M>)                                                   \
+  KSELECT_METRIC_KERNEL(hit_order_kernel<M>)                                                       \
   KSELECT_METRIC_KERNEL(nearest_kernel<M>)                                                         \
   KSELECT_METRIC_KERNEL(within_group_kernel<M>)                                                    \
   KSELECT_METRIC_KERNEL(nearest_kernel<M, kselect::search::metric_space::pivot_group_job<M>>)      \

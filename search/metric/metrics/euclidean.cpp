@@ -96,8 +96,7 @@ tolerance euclidean::tolerance_of(const set& s) {
   return {static_cast<float>(relative * (1 + 0x1p-20)), static_cast<float>(absolute)};
 }
 
-raw_vector<std::byte> euclidean::image(const set& s, int threads) {
-  raw_vector<std::byte> bytes(static_cast<std::size_t>(s.count() * s.dimension()) * sizeof(float));
+void euclidean::write_image(const set& s, std::byte* memory, int threads) {
   // A line of memory holds as many floats of a column: it is written at once.
   constexpr std::int64_t line = 16, worthwhile = 1 << 16;
   // The team of all copies (runtime/copy_by_threads.hpp).
@@ -108,11 +107,10 @@ raw_vector<std::byte> euclidean::image(const set& s, int threads) {
     for (std::int64_t c = 0; c < s.dimension(); ++c) {
       float column[line];
       for (std::int64_t i = 0; i < size; ++i) column[i] = s.row(first + i)[c];
-      std::memcpy(bytes.data() + static_cast<std::size_t>(c * s.count() + first) * sizeof(float),
-                  column, static_cast<std::size_t>(size) * sizeof(float));
+      std::memcpy(memory + static_cast<std::size_t>(c * s.count() + first) * sizeof(float), column,
+                  static_cast<std::size_t>(size) * sizeof(float));
     }
   }
-  return bytes;
 }
 
 euclidean::view euclidean::attach(const set& s, std::byte* memory) {

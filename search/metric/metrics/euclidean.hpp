@@ -87,7 +87,10 @@ struct euclidean {
     }
   }
 
-  static runtime::raw_vector<std::byte> image(const set&, int threads);
+  static std::size_t image_bytes(const set& s) {
+    return static_cast<std::size_t>(s.count() * s.dimension()) * sizeof(float);
+  }
+  static void write_image(const set&, std::byte* memory, int threads);
   static view attach(const set&, std::byte* memory);
   static std::size_t staged_bytes(const set& queries) {
     return static_cast<std::size_t>(queries.dimension()) * sizeof(float);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/copy_by_threads.hpp"
 #include "runtime/io/readers.hpp"
 #include "search/metric/section_io.hpp"
 #include "search/search.hpp"
@@ -25,20 +26,15 @@ levenshtein::set::set(const std::vector<word>& words) {
 void levenshtein::set::encode(const std::vector<word>& words) {
   codes_.clear();
   starts_ = {0};
+  longest_ = 0;
   for (const word& w : words) {
     for (const char32_t c : w) {
       const auto at = std::ranges::lower_bound(alphabet_, c);
       const bool known = at != alphabet_.end() && *at == c;
       codes_.push_back(static_cast<code>((known ? at : alphabet_.end()) - alphabet_.begin()));
     }
-    starts_.push_back(codes_.size());
+    end_word();
   }
-}
-
-std::int64_t levenshtein::set::longest() const {
-  std::size_t most = 0;
-  for (std::int64_t i = 0; i < count(); ++i) most = std::max(most, codes(i).size());
-  return static_cast<std::int64_t>(most);
 }
 
 word levenshtein::set::text(std::int64_t i) const {
@@ -54,7 +50,7 @@ levenshtein::set levenshtein::set::gather(std::span<const std::int64_t> numbers)
   for (const std::int64_t i : numbers) {
     const auto own = codes(i);
     taken.codes_.insert(taken.codes_.end(), own.begin(), own.end());
-    taken.starts_.push_back(taken.codes_.size());
+    taken.end_word();
     if (!foreign_.empty()) taken.foreign_.push_back(text(i));
   }
   return taken;
@@ -96,6 +92,9 @@ levenshtein::set levenshtein::read(const sections& from) {
   require(!s.starts_.empty() && s.starts_.front() == 0 && s.starts_.back() == s.codes_.size() &&
               std::ranges::is_sorted(s.starts_),
           "section words.starts does not divide section words");
+  for (std::int64_t i = 0; i < s.count(); ++i) {
+    s.longest_ = std::max(s.longest_, s.codes(i).size());
+  }
   require(s.longest() <= longest_word, "section words holds a word that is too long");
   require(std::ranges::all_of(s.codes_, [&](code c) { return c < s.alphabet_.size(); }),
           "section words holds a character outside its alphabet");
@@ -150,22 +149,37 @@ std::uint64_t counted(std::span<const levenshtein::code> word) {
 
 }  // namespace
 
-raw_vector<std::byte> levenshtein::image(const set& s, int /*threads*/) {
+std::size_t levenshtein::image_bytes(const set& s) {
+  return image_places(s.count(), s.longest()).end;
+}
+
+void levenshtein::write_image(const set& s, std::byte* memory, int threads) {
   const auto count = static_cast<std::size_t>(s.count());
+  const auto longest = static_cast<std::size_t>(s.longest());
   const image_places at(s.count(), s.longest());
-  raw_vector<std::byte> bytes(at.end, std::byte{0});
   const auto put = [&](std::size_t place, auto value) {
-    std::memcpy(bytes.data() + place, &value, sizeof value);
+    std::memcpy(memory + place, &value, sizeof value);
   };
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto own = s.codes(static_cast<std::int64_t>(i));
-    put(i * sizeof(std::uint64_t), counted(own));
-    put(at.lengths + i * sizeof(code), static_cast<code>(own.size()));
-    for (std::size_t j = 0; j < own.size(); ++j) {
-      put(at.codes + (j * count + i) * sizeof(code), own[j]);
+  // A line of memory holds as many codes: it is written at once, with zeros after the words' ends.
+  constexpr std::size_t line = 32, worthwhile = 1 << 12;
+  // The team of all copies (runtime/copy_by_threads.hpp).
+  const int team = count < worthwhile ? 1 : moving_threads(threads);
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+  for (std::size_t first = 0; first < count; first += line) {
+    const std::size_t size = std::min(line, count - first);
+    std::array<code, longest_word * line> columns;
+    std::fill_n(columns.begin(), longest * line, code{0});
+    for (std::size_t w = 0; w < size; ++w) {
+      const auto own = s.codes(static_cast<std::int64_t>(first + w));
+      put((first + w) * sizeof(std::uint64_t), counted(own));
+      put(at.lengths + (first + w) * sizeof(code), static_cast<code>(own.size()));
+      for (std::size_t j = 0; j < own.size(); ++j) columns[j * line + w] = own[j];
+    }
+    for (std::size_t j = 0; j < longest; ++j) {
+      std::memcpy(memory + at.codes + (j * count + first) * sizeof(code), &columns[j * line],
+                  size * sizeof(code));
     }
   }
-  return bytes;
 }
 
 levenshtein::view levenshtein::attach(const set& s, std::byte* memory) {

@@ -11,6 +11,7 @@
 // A set's characters are numbered, so that a word's table of matches (bits for each character) is
 // small. A character of queries alone gets the number after the last: it matches nothing.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -45,18 +46,23 @@ struct levenshtein {
     }
     // The number of codes: those of the alphabet, and one for all other characters.
     int symbols() const { return static_cast<int>(alphabet_.size()) + 1; }
-    std::int64_t longest() const;
+    std::int64_t longest() const { return static_cast<std::int64_t>(longest_); }
     word text(std::int64_t i) const;
     set gather(std::span<const std::int64_t> numbers) const;
 
    private:
     friend struct levenshtein;
     void encode(const std::vector<word>& words);
+    void end_word() {  // of all codes since the last one
+      longest_ = std::max(longest_, codes_.size() - starts_.back());
+      starts_.push_back(codes_.size());
+    }
 
     word alphabet_;  // ascending
     std::vector<code> codes_;
     std::vector<std::size_t> starts_ = {0};  // [count + 1]
-    std::vector<word> foreign_;              // of an adapted set: the original words, for text()
+    std::size_t longest_ = 0;
+    std::vector<word> foreign_;  // of an adapted set: the original words, for text()
   };
 
   struct probe {
@@ -92,7 +98,8 @@ struct levenshtein {
                    [&](int j) { return text[static_cast<std::size_t>(j)]; });
   }
 
-  static runtime::raw_vector<std::byte> image(const set&, int threads);
+  static std::size_t image_bytes(const set&);
+  static void write_image(const set&, std::byte* memory, int threads);
   static view attach(const set&, std::byte* memory);
   static std::size_t staged_bytes(const set& queries) {
     return header_bytes + static_cast<std::size_t>(blocks_of(queries.longest())) *
@@ -103,8 +110,7 @@ struct levenshtein {
   KSELECT_HD static void stage(Simt& simt, const view& queries, std::int64_t q, void* staged) {
     const int length = simt.load(queries.lengths, q);
     if (simt.thread() == 0) {
-      *static_cast<int*>(staged) = length;
-      characters_of(staged) = simt.load(queries.characters, q);
+      *static_cast<outline*>(staged) = {simt.load(queries.characters, q), length};
     }
     std::uint64_t* const matches = matches_of(staged);
     const int words = blocks_of(length) * queries.symbols;
@@ -120,7 +126,7 @@ struct levenshtein {
   }
   template <class Simt>
   KSELECT_HD static float distance(Simt& simt, const view& v, std::int64_t i, void* staged) {
-    return compare(*static_cast<const int*>(staged), matches_of(staged), v.symbols,
+    return compare(outline_of_staged(staged).length, matches_of(staged), v.symbols,
                    simt.load(v.lengths, i),
                    [&](int j) { return simt.load(v.codes, j * v.count + i); });
   }
@@ -129,7 +135,7 @@ struct levenshtein {
   // many edits as it has characters too many, or too few. Counted up to two of each character, they
   // are too few rather than too many, and so they are where characters share a number.
   static constexpr bool screens = true;
-  struct outline {
+  struct alignas(16) outline {
     std::uint64_t characters;
     int length;
   };
@@ -137,12 +143,15 @@ struct levenshtein {
   KSELECT_HD static outline outline_of(Simt& simt, const view& v, std::int64_t i) {
     return {simt.load(v.characters, i), simt.load(v.lengths, i)};
   }
-  // Whether a staged word is certainly further than `radius` away. The sum and the difference of
-  // those too many and too few are known, and the greater is half of both.
+  KSELECT_HD static outline outline_of_staged(const void* staged) {
+    return *static_cast<const outline*>(staged);
+  }
+  // Whether two words are certainly further than `radius` apart. The sum and the difference of the
+  // characters too many and too few are known, and the greater is half of both.
   template <class Simt>
-  KSELECT_HD static bool certainly_beyond(Simt&, const outline& own, void* staged, float radius) {
-    const std::uint64_t differ = own.characters ^ characters_of(staged);
-    const int apart = own.length - *static_cast<const int*>(staged);
+  KSELECT_HD static bool certainly_beyond(Simt&, const outline& a, const outline& b, float radius) {
+    const std::uint64_t differ = a.characters ^ b.characters;
+    const int apart = a.length - b.length;
     const int sum = Simt::popc(static_cast<std::uint32_t>(differ)) +
                     Simt::popc(static_cast<std::uint32_t>(differ >> 32));
     return static_cast<float>(sum + (apart < 0 ? -apart : apart)) > 2 * radius;
@@ -158,23 +167,25 @@ struct levenshtein {
                                           void* const (&staged)[count], const float (&radii)[count],
                                           const F& f) {
     const int text_length = simt.load(v.lengths, i);
-    int lengths[count];
+    int lengths[count], most[count];
     bool is_short = true, any = false;
     KSELECT_UNROLL
     for (int j = 0; j < count; ++j) {
-      lengths[j] = *static_cast<const int*>(staged[j]);
+      lengths[j] = outline_of_staged(staged[j]).length;
+      most[j] = radii[j] < 2 * longest_word ? static_cast<int>(radii[j]) : 2 * longest_word;
       is_short = is_short && lengths[j] > 0 && lengths[j] <= narrow_bits;
       const int apart = lengths[j] - text_length;
-      any = any || static_cast<float>(apart < 0 ? -apart : apart) <= radii[j];
+      any = any || (apart < 0 ? -apart : apart) <= most[j];
     }
     if (!any) return;
-    int scores[count];
-    if (is_short) {
-      if (!narrow_columns(simt, v, i, text_length, staged, lengths, radii, scores)) return;
-    }
+    narrow_column columns[count];
+    if (is_short && !compare_narrow(simt, v, i, text_length, staged, lengths, most, columns))
+      return;
     KSELECT_UNROLL
     for (int j = 0; j < count; ++j) {
-      const float d = is_short ? static_cast<float>(scores[j]) : distance(simt, v, i, staged[j]);
+      const float d =
+          is_short ? static_cast<float>(columns[j].template last<Simt>(text_length, lengths[j]))
+                   : distance(simt, v, i, staged[j]);
       if (d <= radii[j]) f(j, d);
     }
   }
@@ -182,47 +193,72 @@ struct levenshtein {
  private:
   static constexpr int narrow_bits = 32;
 
-  // As columns(), of one block of 32 bits. False if all distances are beyond their radii.
-  template <int count, class Simt>
-  KSELECT_HD static bool narrow_columns(Simt& simt, const view& v, std::int64_t i, int text_length,
-                                        void* const (&staged)[count], const int (&lengths)[count],
-                                        const float (&radii)[count], int (&scores)[count]) {
-    std::uint32_t rises[count], falls[count];
-    KSELECT_UNROLL
-    for (int j = 0; j < count; ++j) {
-      rises[j] = ~std::uint32_t{0};
-      falls[j] = 0;
-      scores[j] = lengths[j];
+  // As in columns(), of one block of 32 bits.
+  struct narrow_column {
+    std::uint32_t rises = ~std::uint32_t{0}, falls = 0;
+
+    KSELECT_HD void add(std::uint32_t equal) {
+      const std::uint32_t falls_or_equal = equal | falls;
+      const std::uint32_t diagonal = (((equal & rises) + rises) ^ rises) | equal;
+      const std::uint32_t rise = (falls | ~(diagonal | rises)) << 1 | 1;
+      const std::uint32_t fall = (rises & diagonal) << 1;
+      rises = fall | ~(falls_or_equal | rise);
+      falls = rise & falls_or_equal;
     }
-    for (int at = 0; at < text_length; ++at) {
-      const int symbol = simt.load(v.codes, at * v.count + i);
+    // The column's last element if it is of `at` characters: the first is `at`, and each row rises
+    // or falls by one at most.
+    template <class Simt>
+    KSELECT_HD int last(int at, int length) const {
+      const std::uint32_t rows = ~std::uint32_t{0} >> (narrow_bits - length);
+      return at + static_cast<int>(Simt::popc(rises & rows)) -
+             static_cast<int>(Simt::popc(falls & rows));
+    }
+  };
+
+  // The columns of word i's last character. False if all distances are more than `most`. Loads the
+  // next characters while a few are compared.
+  template <int count, class Simt>
+  KSELECT_HD static bool compare_narrow(Simt& simt, const view& v, std::int64_t i, int text_length,
+                                        void* const (&staged)[count], const int (&lengths)[count],
+                                        const int (&most)[count], narrow_column (&columns)[count]) {
+    constexpr int at_once = 4;
+    int next[at_once];
+    std::int64_t place = i;
+    const auto load = [&](int at) {
+      KSELECT_UNROLL
+      for (int c = 0; c < at_once; ++c, place += v.count) {
+        if (at + c < text_length) next[c] = simt.load(v.codes, place);
+      }
+    };
+    load(0);
+    for (int at = 0; at < text_length; at += at_once) {
+      int symbols[at_once];
+      KSELECT_UNROLL
+      for (int c = 0; c < at_once; ++c) symbols[c] = next[c];
+      load(at + at_once);
+      KSELECT_UNROLL
+      for (int c = 0; c < at_once; ++c) {
+        if (at + c >= text_length) return true;
+        KSELECT_UNROLL
+        for (int j = 0; j < count; ++j) {
+          columns[j].add(static_cast<std::uint32_t>(matches_of(staged[j])[symbols[c]]));
+        }
+      }
+      // A distance is at least the last element so far less the characters that are left.
+      const int done = at + at_once;
       bool all_beyond = true;
       KSELECT_UNROLL
       for (int j = 0; j < count; ++j) {
-        const auto equal = static_cast<std::uint32_t>(matches_of(staged[j])[symbol]);
-        const std::uint32_t falls_or_equal = equal | falls[j];
-        const std::uint32_t diagonal = (((equal & rises[j]) + rises[j]) ^ rises[j]) | equal;
-        std::uint32_t rise = falls[j] | ~(diagonal | rises[j]);
-        std::uint32_t fall = rises[j] & diagonal;
-        const int bottom = lengths[j] - 1;
-        scores[j] += static_cast<int>(rise >> bottom & 1) - static_cast<int>(fall >> bottom & 1);
-        rise = rise << 1 | 1;
-        fall <<= 1;
-        rises[j] = fall | ~(falls_or_equal | rise);
-        falls[j] = rise & falls_or_equal;
-        const int least = scores[j] - (text_length - at - 1);
-        all_beyond = all_beyond && static_cast<float>(least) > radii[j];
+        const int least = columns[j].template last<Simt>(done, lengths[j]) - (text_length - done);
+        all_beyond = all_beyond && least > most[j];
       }
       if (all_beyond) return false;
     }
     return true;
   }
 
-  static constexpr std::size_t header_bytes = 16;  // the word's length and characters; then matches
+  static constexpr std::size_t header_bytes = sizeof(outline);  // then the word's matches
 
-  KSELECT_HD static std::uint64_t& characters_of(void* staged) {
-    return static_cast<std::uint64_t*>(staged)[1];
-  }
   KSELECT_HD static std::uint64_t* matches_of(void* staged) {
     return reinterpret_cast<std::uint64_t*>(static_cast<unsigned char*>(staged) + header_bytes);
   }

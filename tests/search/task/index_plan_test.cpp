@@ -67,8 +67,9 @@ TEST(IndexPlan, CountsTheTableOfPivots) {
   EXPECT_EQ(thirty - ten, 20 * (c.problem.n * 4 + 16 * 4)) << "distances and the pivots";
   set(c.of_entry, "distribution_rule", std::string("groups"));
   const std::int64_t near = 30 * 511 * 16 * 4, numbers = (c.problem.n + 31) * 4;
-  // Of a query: distances to all pivots, a radius, the nearest pivot and a place.
-  const std::int64_t of_queries = c.problem.q * (30 * 4 + 12);
+  // Of a query: distances to all pivots, a radius, the nearest pivot, a rank and a place. A pivot
+  // has a number of queries.
+  const std::int64_t of_queries = c.problem.q * (30 * 4 + 16) + 30 * 4;
   EXPECT_EQ(needed(c) - thirty, near + numbers + of_queries) << "no second table";
 }
 
