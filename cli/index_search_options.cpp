@@ -28,7 +28,7 @@ void add_kernel_options(CLI::App& command, index_search_arguments& o) {
       ->check(CLI::IsMember({"members", "clusters", "groups"}))
       ->capture_default_str()
       ->group(kernels);
-  command.add_option("--batch", o.batch, "queries in a launch; 0: all")
+  command.add_option("--batch", o.batch, "queries in a launch; 0: few at first, then more and more")
       ->check(CLI::Range(std::int64_t{0}, most_objects))
       ->group(kernels);
   command.add_option("--block-threads", o.block_threads, "threads of a query's block")

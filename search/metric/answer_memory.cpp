@@ -18,26 +18,35 @@ answer_pages::pages answer_pages::fitting(std::size_t bytes) {
 
 std::byte* answer_pages::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  lent_.reserve(lent_.size() + 1);
+  lent_.reserve(lent_.size() + 1);  // so that nothing fails once there is memory
   pages taken = fitting(bytes);
   if (taken.memory == nullptr) {
     taken.memory = make_pages<std::byte>(bytes);
     taken.bytes = bytes;
-  } else if (!taken.is_used) {
+  } else if (!taken.pin_tried) {
     // To pin memory takes longer than one copy. So a searcher's only answer is not pinned.
-    taken.is_used = true;
-    taken.pinned = place_.pin({taken.memory.get(), taken.bytes});
+    taken.pin_tried = true;
+    taken.pinned = place_->pin({taken.memory.get(), taken.bytes});
   }
   lent_.push_back(std::move(taken));
   return lent_.back().memory.get();
 }
 
 void answer_pages::give(std::byte* memory) noexcept {
+  pages given;  // if they are not kept, they end after the lock does
   const std::lock_guard lock(mutex_);
   const auto found =
       std::ranges::find_if(lent_, [&](const pages& p) { return p.memory.get() == memory; });
-  if (free_.size() < most) free_.push_back(std::move(*found));
+  given = std::move(*found);
   lent_.erase(found);
+  if (place_ != nullptr && free_.size() < most) free_.push_back(std::move(given));
+}
+
+void answer_pages::retire() noexcept {
+  std::vector<pages> ended;
+  const std::lock_guard lock(mutex_);
+  place_ = nullptr;
+  ended.swap(free_);
 }
 
 }  // namespace kselect::search::metric_space

@@ -16,26 +16,38 @@
 
 namespace kselect::search::metric_space {
 
-// Answers keep it alive, and may end in any thread. The place must outlive the searches alone.
+// Answers keep this alive. An answer may end in any thread, also after the searcher and the place.
 class answer_pages {
  public:
-  explicit answer_pages(backend& place) : place_(place) { free_.reserve(most); }
+  explicit answer_pages(backend& place) : place_(&place) { free_.reserve(most); }
 
   // Unset memory; throws std::bad_alloc. Only a thread that may use the place calls it.
   std::byte* take(std::size_t bytes);
   void give(std::byte* memory) noexcept;
+  // The searcher ends: no memory is kept for a next answer.
+  void retire() noexcept;
 
  private:
   struct pages {
     page_array<std::byte> memory;
     std::size_t bytes = 0;
-    bool is_used = false;          // by an earlier answer
-    std::shared_ptr<void> pinned;  // ends before the memory does
+    bool pin_tried = false;
+    std::shared_ptr<void> pinned;
+
+    pages() = default;
+    pages(pages&&) = default;
+    pages& operator=(pages&& other) noexcept {
+      pinned = std::move(other.pinned);  // first: pinned memory is not freed
+      memory = std::move(other.memory);
+      bytes = other.bytes;
+      pin_tried = other.pin_tried;
+      return *this;
+    }
   };
   pages fitting(std::size_t bytes);
 
   static constexpr std::size_t most = 4;  // that are kept
-  backend& place_;
+  backend* place_;                        // null once the searcher has ended
   std::mutex mutex_;
   std::vector<pages> free_, lent_;
 };

@@ -30,6 +30,13 @@ class device_array {
     place_->to_device(memory_.data(), std::as_bytes(values));
   }
 
+  // The memory of other numbers of that size, which are not needed any more: the first `count`.
+  template <class U>
+  device_array(device_array<U>&& other, std::int64_t count) noexcept
+      : place_(other.place_), count_(count), memory_(std::move(other.memory_)) {
+    static_assert(sizeof(U) == sizeof(T));
+  }
+
   simt::global<T> view() const { return {reinterpret_cast<T*>(memory_.data()), count_}; }
   std::vector<T> download(std::int64_t count) const {
     std::vector<T> values(static_cast<std::size_t>(count));
@@ -46,6 +53,8 @@ class device_array {
   }
 
  private:
+  template <class U>
+  friend class device_array;
   static std::size_t bytes_of(std::int64_t count) {
     return static_cast<std::size_t>(count < 1 ? 1 : count) * sizeof(T);
   }

@@ -16,6 +16,7 @@
 #include "search/metric/kernels/search.cuh"
 #include "search/metric/kernels/start.hpp"
 #include "search/metric/sets.hpp"
+#include "search/metric/watched_queries.hpp"
 
 namespace kselect::search::metric_space {
 
@@ -38,6 +39,7 @@ class device_searcher final : public searcher {
     fiber_.counters = &counters_;
     on_.fiber = &fiber_;
   }
+  ~device_searcher() override { pages_->retire(); }
   device_searcher(const device_searcher&) = delete;
   device_searcher& operator=(const device_searcher&) = delete;
 
@@ -95,28 +97,35 @@ class device_searcher final : public searcher {
     answer.distances.resize(static_cast<std::size_t>(entries));
   }
 
+  static double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
   // Calls f(batch, number of its first query) for each batch of queries.
   template <class F>
   void each_batch(const typename M::set& queries, search_report& report, const F& f) {
     counters_ = {};
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t count = queries.count();
-    const std::int64_t size = options_.batch == 0 ? count : options_.batch;
-    for (std::int64_t first = 0; first < count; first += size) {
-      if (size >= count) {
+    batch_sizes sizes(options_.batch, options_.watch != nullptr);
+    for (std::int64_t first = 0; first < count;) {
+      const auto begin = std::chrono::steady_clock::now();
+      const std::int64_t size = sizes.next(count - first);
+      if (size == count) {
         f(queries, first);  // no copy of them all
       } else {
-        std::vector<std::int64_t> numbers(static_cast<std::size_t>(std::min(size, count - first)));
+        std::vector<std::int64_t> numbers(static_cast<std::size_t>(size));
         std::iota(numbers.begin(), numbers.end(), first);
         f(queries.gather(numbers), first);
       }
+      sizes.took(seconds_since(begin));
+      first += size;
       ++report.batches;
       if (options_.watch == nullptr) continue;
-      options_.watch->reached(std::min(first + size, count));
-      if (first + size < count) options_.watch->end_if_stopping();
+      options_.watch->reached(first);
+      if (first < count) options_.watch->end_if_stopping();
     }
-    report.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.seconds = seconds_since(start);
     if (on_.fiber != nullptr) {
       report.counters = counters_;
       report.done = work{.distances = counters_[simt::counter::distances],
@@ -240,14 +249,14 @@ class device_searcher final : public searcher {
 
   // Hits of all queries of a batch together.
   struct hit_memory {
-    hit_memory(kept_memory& place, std::int64_t count, std::int64_t room)
+    hit_memory(kept_memory& place, std::int64_t of_queries, std::int64_t room)
         : queries(place, room),
           ranks(place, room),
-          of_query(place, count),
+          of_query(place, of_queries),
           entries(place, room),
           count(place, 1) {
       of_query.fill(0);
-      this->count.fill(0);
+      count.fill(0);
     }
     hit_list list() const {
       return {queries.view(), ranks.view(), entries.view(), of_query.view(), count.view()};
@@ -264,13 +273,13 @@ class device_searcher final : public searcher {
   void collect_hits(std::int64_t queries, range_answer& answer, search_report& report,
                     const Search& search) {
     for (std::int64_t room = hits_room_;;) {
-      const hit_memory found(kept_, queries, room);
+      hit_memory found(kept_, queries, room);
       const simt::counters before = counters_;
       search(found.list());
       const auto count = static_cast<std::int64_t>(found.count.download()[0]);
       if (count <= room) {
         hits_room_ = room;
-        return append_in_order(found, count, answer, report);
+        return append_in_order(std::move(found), count, answer, report);
       }
       room = count;
       counters_ = before;  // only the launches whose hits are kept count
@@ -280,25 +289,29 @@ class device_searcher final : public searcher {
   // Hits of a query that a kernel sorts. Of a hundredth of Images few queries have more.
   static constexpr int most_sorted = 8192;
 
-  void append_in_order(const hit_memory& hits, std::int64_t count, range_answer& answer,
+  void append_in_order(hit_memory hits, std::int64_t count, range_answer& answer,
                        search_report& report) {
     const std::vector<std::int64_t> starts = starts_of(hits.of_query.download());
     const device_array<std::int64_t> begins(kept_, std::span<const std::int64_t>(starts));
     const device_array<entry> by_query(kept_, count);
-    const found_on_device found = room_for(count);
+    // Once hits lie by query, the memory that they were found in is free.
+    const auto queries = hits.queries.view();
+    const auto entries = hits.entries.view();
+    const found_on_device found{.objects = {std::move(hits.entries), count},
+                                .distances = {std::move(hits.queries), count}};
     const device& where = place_.description();
     const int threads = simt::block_threads(where, hit_order_kernel<M>::max_threads);
     int room = most_sorted;
     while (hit_order_kernel<M>::shared_bytes(room) > where.shared_bytes) room /= 2;
+    const auto blocks = [&](std::int64_t pieces) {
+      return resident_blocks(where, threads, pieces);
+    };
     time(report, [&](const auto& enqueue) {
-      const auto blocks = [&](std::int64_t pieces) {
-        return resident_blocks(where, threads, pieces);
-      };
       enqueue.template operator()<hits_by_query_kernel<M>>(
           {blocks((count + threads - 1) / threads), threads},
-          {.queries = {hits.queries.view().data, count},
+          {.queries = {queries.data, count},
            .ranks = {hits.ranks.view().data, count},
-           .entries = {hits.entries.view().data, count},
+           .entries = {entries.data, count},
            .starts = begins.view(),
            .by_query = by_query.view()});
       enqueue.template operator()<hit_order_kernel<M>>(

@@ -37,7 +37,11 @@ std::span<std::byte> kept_memory::staged(std::size_t bytes) {
     pinned_.reset();
     host_ = std::move(pages);
     host_bytes_ = room;
-    pinned_ = place_->pin({host_.get(), room});
+    pin_tried_ = false;
+  } else if (!pin_tried_) {
+    // To pin memory takes longer than one copy.
+    pin_tried_ = true;
+    pinned_ = place_->pin({host_.get(), host_bytes_});
   }
   return {host_.get(), bytes};
 }

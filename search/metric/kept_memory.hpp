@@ -26,8 +26,8 @@ class kept_memory {
     if (kept_.size() < most) kept_.push_back(std::move(buffer));
   }
 
-  // Host memory of so many bytes, at most most_staged, unset and pinned if that makes copies
-  // faster. The next call may end it. Throws std::bad_alloc.
+  // Host memory of so many bytes, at most most_staged, unset. From its second use on it is pinned
+  // if that makes copies faster. The next call may end it. Throws std::bad_alloc.
   std::span<std::byte> staged(std::size_t bytes);
   static constexpr std::size_t most_staged = std::size_t{32} << 20;
 
@@ -37,6 +37,7 @@ class kept_memory {
   std::vector<device_buffer> kept_;
   page_array<std::byte> host_;
   std::size_t host_bytes_ = 0;
+  bool pin_tried_ = false;
   std::shared_ptr<void> pinned_;  // ends before the memory does
 };
 

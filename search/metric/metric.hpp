@@ -95,8 +95,8 @@ concept metric = std::is_trivially_copyable_v<typename M::view> &&
   // On the host: prepares a query, and the distance between object i and a prepared one.
   { M::prepare(queries, i) } -> std::same_as<typename M::probe>;
   { M::distance(objects, i, ready) } -> std::same_as<float>;
-  // What an executor's memory holds of the objects: its bytes, which so many threads at most write
-  // to `memory`, and the view of that memory.
+  // The number of bytes that an executor's memory holds of the objects. At most so many threads
+  // write them to `memory`. Then the view of that memory.
   { M::image_bytes(objects) } -> std::same_as<std::size_t>;
   M::write_image(objects, memory, 1);
   { M::attach(objects, memory) } -> std::same_as<typename M::view>;

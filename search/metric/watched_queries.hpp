@@ -1,6 +1,7 @@
 #pragma once
-// Queries that threads share, followed by a job_watch.
+// Queries that threads share, or kernels search in batches, followed by a job_watch.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -33,6 +34,26 @@ class watched_queries {
  private:
   job_watch* watch_;
   std::atomic<std::int64_t> finished_ = 0;
+};
+
+// How many queries the next batch has. A watched search that was told no number begins with few,
+// and doubles it as long as batches end soon: a watch cannot end one under way.
+class batch_sizes {
+ public:
+  // `told`: a number for all batches, or 0.
+  batch_sizes(std::int64_t told, bool is_watched) : size_(told), grows_(told == 0 && is_watched) {
+    constexpr std::int64_t few = 64;
+    if (grows_) size_ = few;
+  }
+  std::int64_t next(std::int64_t left) const { return size_ == 0 ? left : std::min(size_, left); }
+  void took(double seconds) {
+    constexpr double soon = 0.1;
+    if (grows_ && seconds < soon) size_ *= 2;
+  }
+
+ private:
+  std::int64_t size_;  // 0: all
+  bool grows_;
 };
 
 }  // namespace kselect::search::metric_space

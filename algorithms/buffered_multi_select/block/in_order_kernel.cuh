@@ -98,7 +98,7 @@ struct warp_kernel_in_order {
     const position k = a.matrix.k;
     reader source(warp, kernels::row_at(warp.simt, a.matrix, row), a.matrix.wanted, row);
     narrowing<Team> narrow(warp);
-    answer<Team, false, true> list(warp, narrow, a.out, row, k, a.matrix.wanted);
+    answer<Team, false, answer_goes::to_list> list(warp, narrow, a.out, row, k, a.matrix.wanted);
     if (brief_row<reader>(warp, narrow, source, k).select(list)) return;
     warp.sync();
     filtered_row<reader, true>(warp, narrow, source, k).select(list);

@@ -3,8 +3,8 @@
 // too much, the row's last block alone reads them again. Few rows come here, mostly with one part
 // that is sorted or has ties.
 
+#include "algorithms/buffered_multi_select/grid/in_order.cuh"
 #include "algorithms/buffered_multi_select/grid/share.cuh"
-#include "algorithms/buffered_multi_select/steps/answer.cuh"
 
 namespace kselect::bms {
 
@@ -149,15 +149,15 @@ KSELECT_RARE KSELECT_HD void select_again(Simt simt, own_storage<T>& shared,
                                           const own_args<T, indexed>& a, position row) {
   using Team = team<Simt, T, indexed, false>;
   const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
-  const auto* const told =
-      grid_shared<T, indexed, told_part<T>>::told(simt.dynamic_shared(), a.shape);
+  const auto* const told = own_args<T, indexed>::shared::told(simt.dynamic_shared(), a.shape);
   Team block(simt, shared.team, memory, a.shape);
   narrowing<Team> narrow(block);
   survivors<Team> list(block, narrow, a.matrix.k);
   parts_again<Team, own_share<Team, loads, one_tile>> again(block, narrow, a, row, shared.tag,
                                                             told);
   const position size = again.fill(list, shared.least);
-  answer<Team, true>(block, narrow, a.out, row, a.matrix.k, a.matrix.wanted)
+  answer_of_grid<Team>(block, narrow, a.out, row, a.matrix.k, a.matrix.wanted,
+                       list_in_order(block, a))
       .write(list.range(), size);
 }
 

@@ -14,8 +14,51 @@ struct grid_memory {
   simt::global<candidate> overflow;  // [rows][parts][capacity]: survivors of a part with too many
 };
 
+// A block's dynamic shared memory: first the team's, then what the block knows of each part, then
+// the list of an answer that is put in order.
+template <class T, bool indexed, class Told>
+struct grid_shared {
+  using candidate = typename candidate_of<T, indexed>::type;
+
+  // `listed`: room of the list.
+  static std::size_t bytes(const plan& shape, position parts, position listed = 0) {
+    if (listed == 0) return team_memory<T, indexed>::bytes(shape) + parts * sizeof(Told);
+    return list_at(shape, parts) + listed * sizeof(candidate);
+  }
+  KSELECT_HD static Told* told(void* start, const plan& shape) {
+    return reinterpret_cast<Told*>(static_cast<unsigned char*>(start) +
+                                   team_memory<T, indexed>::bytes(shape));
+  }
+  KSELECT_HD static candidate* answer_list(void* start, const plan& shape, position parts) {
+    return reinterpret_cast<candidate*>(static_cast<unsigned char*>(start) + list_at(shape, parts));
+  }
+
+ private:
+  KSELECT_HD static std::size_t list_at(const plan& shape, position parts) {
+    constexpr std::size_t align = alignof(candidate);
+    return (team_memory<T, indexed>::bytes(shape) + parts * sizeof(Told) + align - 1) / align *
+           align;
+  }
+};
+
+// What a block knows of a crowded part, one with more survivors than slots. The part leaves those
+// without a slot in grid_memory::overflow: their number, and the least key among them. Size 0: the
+// part is not crowded.
+template <class T>
+struct crowded_part {
+  key_of<T> least;
+  position size;
+};
+// A part's report where each has its own threshold: a key that no element of it is below, and a key
+// below which its posted survivors are all of its elements.
+template <class T>
+struct told_part {
+  key_of<T> least, complete;
+};
+
 template <class T, bool indexed>
 struct grid_args {
+  using shared = grid_shared<T, indexed, crowded_part<T>>;
   rows_view<T> matrix;
   answer_view<T> out;
   grid_memory<T, indexed> memory;
@@ -34,6 +77,7 @@ struct grid_args {
 // The same where each part has its own threshold (grid/own.cuh).
 template <class T, bool indexed>
 struct own_args {
+  using shared = grid_shared<T, indexed, told_part<T>>;
   rows_view<T> matrix;
   answer_view<T> out;
   simt::global<simt::message> heads;    // [rows][parts][entry_words]: the parts' reports
@@ -45,13 +89,6 @@ struct own_args {
   position slots;                       // for a part's survivors
   position enough;                      // survivors to post, if there are more than slots
   bool in_order;                        // as above
-};
-
-// A part's report: a key that no element of it is below, and a key below which its posted survivors
-// are all of its elements.
-template <class T>
-struct told_part {
-  key_of<T> least, complete;
 };
 
 // Messages for a survivor.
@@ -76,18 +113,6 @@ struct row_part {
     return {row, block - row * parts};
   }
   KSELECT_HD bool is_last(position parts) const { return number + 1 == parts; }
-};
-
-// A block's dynamic shared memory: first the team's, then what the block knows of each part.
-template <class T, bool indexed, class Told>
-struct grid_shared {
-  static std::size_t bytes(const plan& shape, position parts) {
-    return team_memory<T, indexed>::bytes(shape) + parts * sizeof(Told);
-  }
-  KSELECT_HD static Told* told(void* start, const plan& shape) {
-    return reinterpret_cast<Told*>(static_cast<unsigned char*>(start) +
-                                   team_memory<T, indexed>::bytes(shape));
-  }
 };
 
 template <class Team, class Args>

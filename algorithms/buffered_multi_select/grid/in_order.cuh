@@ -11,16 +11,24 @@ namespace kselect::bms {
 // sorted in less time by a kernel of its own.
 inline constexpr std::int64_t most_in_order = 256;
 
-// The index of the answer's element number i, or i if the caller wants no indices.
-template <class Team>
-KSELECT_HD std::int64_t index_of_answer(Team& team, const answer_view<typename Team::stored>& out,
-                                        std::int64_t place, position i) {
-  if constexpr (!Team::indexed) return 0;
-  if (out.indices_32.size != 0) return team.simt.load(out.indices_32, place);
-  return out.indices_64.size != 0 ? team.simt.load(out.indices_64, place) : i;
+// Elements of the list that an answer is put in order from, in the block's shared memory. A few
+// would be ranked by their keys alone (answer::rank).
+KSELECT_HD constexpr position room_in_order(position k) {
+  return k > simt::warp_size ? k : simt::warp_size + 1;
 }
 
-// All threads of the block call it, which has written the row's answer. The list is not in use.
+// Rows are few, and an answer may be put in order.
+template <class Team>
+using answer_of_grid = answer<Team, true, answer_goes::to_either>;
+
+// The list for the row's answer; null if the answer goes to the outputs, in any order.
+template <class Team, class Args>
+KSELECT_HD typename Team::candidate* list_in_order(Team& team, const Args& a) {
+  if (!a.in_order) return nullptr;
+  return Args::shared::answer_list(team.simt.dynamic_shared(), a.shape, a.parts);
+}
+
+// All threads of the block call it, which has listed the row's answer.
 template <class T, bool indexed, class Args, class Simt>
 KSELECT_RARE KSELECT_HD void put_in_order(Simt simt, team_storage<key_of<T>>& shared, const Args& a,
                                           position row) {
@@ -28,25 +36,15 @@ KSELECT_RARE KSELECT_HD void put_in_order(Simt simt, team_storage<key_of<T>>& sh
   const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
   Team block(simt, shared, memory, a.shape);
   using candidate = typename Team::candidate;
-  const position k = a.matrix.k;
-  // A few candidates would be ranked by their keys alone (answer::rank).
-  const position count = k > simt::warp_size ? k : simt::warp_size + 1;
-  KSELECT_ASSERT(count <= a.shape.capacity);
-  block.sync();  // all of it is written
+  const position k = a.matrix.k, count = room_in_order(k);
+  candidate* const list = list_in_order(block, a);
   for (position i = k + block.thread(); i < count; i += block.threads()) {
-    memory.list[i] = static_cast<candidate>(~candidate{0});
+    list[i] = static_cast<candidate>(~candidate{0});
   }
-  for (position i = block.thread(); i < k; i += block.threads()) {
-    const std::int64_t place = std::int64_t{row} * k + i;
-    const T x = simt.load(a.out.values, place);
-    memory.list[i] =
-        Team::candidates::make(static_cast<key_of<T>>(selection_key(x, a.matrix.wanted)),
-                               index_of_answer(block, a.out, place, i));
-  }
-  block.sync();  // and read
+  block.sync();  // all of it is listed
   narrowing<Team> narrow(block);
-  const auto candidate_at = [&](position i) { return memory.list[i]; };
-  answer<Team, true>(block, narrow, a.out, row, k, a.matrix.wanted).rank(count, 0, k, candidate_at);
+  answer<Team, true>(block, narrow, a.out, row, k, a.matrix.wanted)
+      .rank(count, 0, k, [&](position i) { return list[i]; });
 }
 
 }  // namespace kselect::bms

@@ -18,7 +18,6 @@
 #include "algorithms/buffered_multi_select/grid/minima.cuh"
 #include "algorithms/buffered_multi_select/grid/share.cuh"
 #include "algorithms/buffered_multi_select/grid/survivors.cuh"
-#include "algorithms/buffered_multi_select/steps/answer.cuh"
 
 namespace kselect::bms {
 
@@ -34,7 +33,8 @@ KSELECT_HD void select_alone(Simt& simt, team_storage<key_of<T>>& shared,
   list.start(static_cast<key_of<T>>(~key_of<T>{0}), false);
   row_share<Team, loads> share(whole, a.matrix, row);
   const position size = share.filter(list);
-  answer<Team, true>(whole, narrow, a.out, row, a.matrix.k, a.matrix.wanted)
+  answer_of_grid<Team>(whole, narrow, a.out, row, a.matrix.k, a.matrix.wanted,
+                       list_in_order(whole, a))
       .write(list.range(), size);
 }
 
@@ -70,8 +70,7 @@ struct grid_kernel {
     survivors<Team> list(block, narrow, a.matrix.k);
     list.start(bound, no_nans);
     const position own = share.filter(list);
-    auto* const told =
-        grid_shared<T, indexed, crowded_part<T>>::told(simt.dynamic_shared(), a.shape);
+    auto* const told = args::shared::told(simt.dynamic_shared(), a.shape);
     posted_survivors<Team> others(block, a, part, shared.minima.tag, told);
     if (!part.is_last(a.parts)) return others.leave(own);
     // 4. The row's last block gathers the survivors of all parts, and selects from them.
@@ -82,7 +81,8 @@ struct grid_kernel {
     if (size < a.matrix.k) {  // the first tile misled
       select_alone<T, indexed, loads>(simt, shared.team, a, row);
     } else {
-      answer<Team, true>(block, narrow, a.out, row, a.matrix.k, a.matrix.wanted)
+      answer_of_grid<Team>(block, narrow, a.out, row, a.matrix.k, a.matrix.wanted,
+                           list_in_order(block, a))
           .write(list.range(), size);
     }
     if (a.in_order) put_in_order<T, indexed, args>(simt, shared.team, a, row);

@@ -19,6 +19,11 @@ struct grid_choice {
   bool in_order;       // answers are put in order
 };
 
+// Room for an answer that is put in order.
+inline position listed(const grid_choice& c, std::int64_t k) {
+  return c.in_order ? room_in_order(static_cast<position>(k)) : 0;
+}
+
 // The most minima of a row; each block reads all of them.
 inline constexpr position most_minima = 4096;
 // The share s of the minima that may lie below the threshold. Minima of uniform rows lie there as
@@ -31,11 +36,6 @@ inline constexpr double passing = 0.45;
 // all minima within a few looks. If other work holds the device and they cannot, they go on with
 // the minima that have arrived.
 inline constexpr position most_looks = 64;
-
-template <class T, bool indexed>
-using meeting_shared = grid_shared<T, indexed, crowded_part<T>>;
-template <class T, bool indexed>
-using own_shared = grid_shared<T, indexed, told_part<T>>;
 
 template <class T>
 std::int64_t tile_of(const reading& how) {
@@ -50,8 +50,10 @@ reading grid_reading(const grid_variant& v, const problem& p, const device& wher
 }
 
 template <class T, bool indexed>
-std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const device& where) {
+std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const device& where,
+                                  bool in_order) {
   grid_choice c{};
+  c.in_order = in_order;
   c.how = grid_reading<T>(v, p, where);
   const std::int64_t tile = tile_of<T>(c.how);
   c.shared.parts = static_cast<position>(
@@ -70,7 +72,8 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
     c.row_minima = threads / c.shared.lanes * shape->groups;
     c.shape.capacity = std::max(c.shape.capacity, c.row_minima);  // searched where the list will be
     if (c.row_minima > most_minima) break;
-    if (meeting_shared<T, indexed>::bytes(c.shape, c.shared.parts) > most) break;
+    using shared = typename grid_args<T, indexed>::shared;
+    if (shared::bytes(c.shape, c.shared.parts, listed(c, p.k)) > most) break;
     best = c;
     if (c.shape.rank + c.shape.slack <= passing * c.row_minima) break;
   }
@@ -200,10 +203,11 @@ void attach(Args& a, const problem& p, const io& buffers) {
 }
 
 template <template <class, bool, int> class Kernel, class T, bool indexed, class Args>
-status start(const grid_choice& c, std::size_t shared_bytes, const Args& a, const executor& on) {
+status start(const grid_choice& c, const Args& a, const executor& on) {
+  const std::size_t bytes = Args::shared::bytes(a.shape, a.parts, listed(c, a.matrix.k));
   const simt::grid shape{.blocks = a.matrix.rows * a.parts,
                          .threads = c.how.threads,
-                         .dynamic_shared_bytes = shared_bytes,
+                         .dynamic_shared_bytes = bytes,
                          .awaits_earlier_blocks = true};
   return simt::launch<Kernel<T, indexed, most_loads<T>>>(on, shape, a);
 }
@@ -216,8 +220,7 @@ status start_meeting(const grid_choice& c, const problem& p, const io& buffers,
   auto a = carve<T, indexed>(p, c, pieces);
   attach<T>(a, p, buffers);
   a.patience = most_looks;
-  return start<grid_kernel, T, indexed>(c, meeting_shared<T, indexed>::bytes(a.shape, a.parts), a,
-                                        on);
+  return start<grid_kernel, T, indexed>(c, a, on);
 }
 
 struct own_grid_choice {
@@ -232,17 +235,15 @@ status start_own(const own_grid_choice& c, const problem& p, const io& buffers,
   simt::carver pieces(memory.data());
   auto a = carve<T, indexed>(p, c.grid, c.own, pieces);
   attach<T>(a, p, buffers);
-  const std::size_t bytes = own_shared<T, indexed>::bytes(a.shape, a.parts);
-  return a.shape.tiles == 1 ? start<own_kernel_of_tile, T, indexed>(c.grid, bytes, a, on)
-                            : start<own_kernel_of_tiles, T, indexed>(c.grid, bytes, a, on);
+  return a.shape.tiles == 1 ? start<own_kernel_of_tile, T, indexed>(c.grid, a, on)
+                            : start<own_kernel_of_tiles, T, indexed>(c.grid, a, on);
 }
 
 template <class T, bool indexed>
 call_plan grid_plan_of(const grid_variant& v, const problem& p, const device& where,
                        bool in_order) {
-  auto c = choose<T, indexed>(v, p, where);
+  const auto c = choose<T, indexed>(v, p, where, in_order);
   if (!c) return call_plan::refused("k is too large a part of n for a list in shared memory");
-  c->in_order = in_order;
   simt::carver sizes(nullptr);
   if (const auto own = own_thresholds<T>(p, *c)) {
     carve<T, indexed>(p, *c, *own, sizes);

@@ -10,7 +10,6 @@
 // `complete`. If these are k or more, it selects from them. If not, parts have held elements back,
 // as in sorted rows and rows of ties, and are read again (grid/again.cuh).
 
-#include "algorithms/buffered_multi_select/grid/in_order.cuh"
 #include "algorithms/buffered_multi_select/grid/own_part.cuh"
 
 namespace kselect::bms {
@@ -30,7 +29,7 @@ struct own_kernel {
     // Loaded before the part: a later load would wait behind those of the part.
     const std::uint64_t tag_before = simt.thread() == 0 ? simt.load(a.tags, part.row) : 0;
     const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
-    auto* const told = grid_shared<T, indexed, told_part<T>>::told(simt.dynamic_shared(), a.shape);
+    auto* const told = args::shared::told(simt.dynamic_shared(), a.shape);
     Team block(simt, shared.team, memory, a.shape);
     // Reads the first tile of the part.
     own_share<Team, loads, one_tile> share(block, a.matrix, part.row, part.number, a.parts);
@@ -54,7 +53,8 @@ struct own_kernel {
     if (certain < a.matrix.k) {
       select_again<T, indexed, loads, one_tile>(simt, shared, a, part.row);
     } else {
-      answer<Team, true> out(block, narrow, a.out, part.row, a.matrix.k, a.matrix.wanted);
+      answer_of_grid<Team> out(block, narrow, a.out, part.row, a.matrix.k, a.matrix.wanted,
+                               list_in_order(block, a));
       gathered.write(out);
     }
     if (a.in_order) put_in_order<T, indexed, args>(simt, shared.team, a, part.row);

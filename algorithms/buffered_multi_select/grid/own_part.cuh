@@ -3,7 +3,6 @@
 // does with its part, and how the row's last block gathers the parts.
 
 #include "algorithms/buffered_multi_select/grid/again.cuh"
-#include "algorithms/buffered_multi_select/steps/answer.cuh"
 
 namespace kselect::bms {
 
@@ -178,7 +177,7 @@ class gathered_parts {
   }
 
   // Writes the k smallest of the certain survivors, which are k or more.
-  KSELECT_HD void write(answer<Team, true>& out) {
+  KSELECT_HD void write(answer_of_grid<Team>& out) {
     out.write_held({shared_.least, static_cast<key>(end_ - 1), 0, shared_.held},
                    [&](const auto& f) {
                      KSELECT_UNROLL

@@ -11,15 +11,6 @@ namespace kselect::bms {
 // Survivors of other parts that a thread loads at once.
 inline constexpr int gathered_at_once = 4;
 
-// What a block knows of a crowded part, one with more survivors than slots. The part leaves those
-// without a slot in grid_memory::overflow: their number, and the least key among them. Size 0: the
-// part is not crowded.
-template <class T>
-struct crowded_part {
-  key_of<T> least;
-  position size;
-};
-
 template <class Team>
 class posted_survivors {
  public:

@@ -10,9 +10,9 @@
 
 namespace kselect::bms {
 
-// `waited_for`: rows are few, so the latency of each step counts. `listed`: a warp lists the k
-// smallest, in any order; ordered_answer.cuh then writes them in order.
-template <class Team, bool waited_for = false, bool listed = false>
+// `waited_for`: rows are few, so the latency of each step counts. `where`: a list gets the k
+// smallest in any order; ordered_answer.cuh or grid/in_order.cuh then writes them in order.
+template <class Team, bool waited_for = false, answer_goes where = answer_goes::to_outputs>
 class answer {
  public:
   using stored = typename Team::stored;
@@ -20,9 +20,15 @@ class answer {
   using candidate = typename Team::candidate;
   using candidates = typename Team::candidates;
 
+  // `list`: a pointer to it, if there may be one.
+  template <class... List>
   KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<stored>& out,
-                    std::int64_t row, position k, order_t<stored> wanted)
-      : team_(team), narrow_(narrow), places_(team, out, row, k, wanted), k_(k), wanted_(wanted) {}
+                    std::int64_t row, position k, order_t<stored> wanted, List... list)
+      : team_(team),
+        narrow_(narrow),
+        places_(team, out, row, k, wanted, list...),
+        k_(k),
+        wanted_(wanted) {}
 
   KSELECT_HD order_t<stored> wanted() const { return wanted_; }
 
@@ -316,7 +322,7 @@ class answer {
 
   Team& team_;
   narrowing<Team>& narrow_;
-  answer_places<Team, listed> places_;
+  answer_places<Team, where> places_;
   position k_;
   order_t<stored> wanted_;
 };

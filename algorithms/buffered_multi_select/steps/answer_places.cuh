@@ -12,8 +12,11 @@ struct row_outputs {
   simt::global<Index> indices;
 };
 
-// To the row's outputs, or if `listed`, to a list.
-template <class Team, bool listed = false>
+// `list`: an answer that is to be put in order. `either`: known when the kernel runs.
+enum class answer_goes : std::uint8_t { to_outputs, to_list, to_either };
+
+// To the row's outputs.
+template <class Team, answer_goes where = answer_goes::to_outputs>
 class answer_places {
  public:
   using stored = typename Team::stored;
@@ -101,7 +104,7 @@ KSELECT_HD typename Team::candidate* answer_list(const Team& team) {
 
 // To that list.
 template <class Team>
-class answer_places<Team, true> {
+class answer_places<Team, answer_goes::to_list> {
  public:
   using stored = typename Team::stored;
   using candidate = typename Team::candidate;
@@ -116,6 +119,40 @@ class answer_places<Team, true> {
   }
   KSELECT_HD void store(candidate* list, position to, candidate c) { list[to] = c; }
   KSELECT_HD void store_one(position to, candidate c) { list_[to] = c; }
+
+ private:
+  candidate* list_;
+};
+
+// To a list if there is one, else to the outputs.
+template <class Team>
+class answer_places<Team, answer_goes::to_either> : answer_places<Team> {
+ public:
+  using outputs = answer_places<Team>;
+  using stored = typename Team::stored;
+  using candidate = typename Team::candidate;
+
+  KSELECT_HD answer_places(Team& team, const answer_view<stored>& out, std::int64_t row, position k,
+                           order_t<stored> wanted, candidate* list)
+      : outputs(team, out, row, k, wanted), list_(list) {}
+
+  template <class F>
+  KSELECT_HD void with_outputs(const F& f) {
+    if (list_ != nullptr) {
+      f(list_);
+    } else {
+      outputs::with_outputs(f);
+    }
+  }
+  using outputs::store;
+  KSELECT_HD void store(candidate* list, position to, candidate c) { list[to] = c; }
+  KSELECT_HD void store_one(position to, candidate c) {
+    if (list_ != nullptr) {
+      list_[to] = c;
+    } else {
+      outputs::store_one(to, c);
+    }
+  }
 
  private:
   candidate* list_;

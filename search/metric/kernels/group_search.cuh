@@ -27,7 +27,8 @@ struct nearest_kernel {
     simt::global<float> distances;
   };
   // A list longer than this is cut to its k least entries. The warps meet for it after their parts,
-  // in each of which a thread mostly adds no more than an entry.
+  // in each of which a thread mostly adds no more than an entry. A part has up to two objects for a
+  // thread; a list that has no room for all begins again.
   KSELECT_HD static constexpr int longest_list(int k) { return 2 * k > k + 64 ? 2 * k : k + 64; }
   static constexpr int worth_a_cut = 8;  // entries more than k, when the warps meet
   static constexpr int list_room(int k, int threads) { return longest_list(k) + threads; }

@@ -41,13 +41,15 @@ inline constexpr int few_at_once = 4, many_at_once = 8;
 // that compares with eight up to 128.
 inline constexpr int group_threads = 256;
 template <class Job>
-inline constexpr int group_blocks = Job::at_once == few_at_once ? (Job::screened ? 4 : 3) : 2;
+inline constexpr int group_blocks = Job::at_once == few_at_once ? (Job::by_pairs ? 4 : 3) : 2;
 
 // The queries that groups take, and the index that they are searched in.
 template <class M, class Walk = typename cluster_walk<M>::args, int most_at_once = few_at_once>
 struct group_job {
   static constexpr int at_once = most_at_once;
-  static constexpr bool screened = screening<M>;
+  // Words are compared by pairs, one query a thread, which takes 64 registers.
+  static constexpr bool by_pairs =
+      screening<M> && std::is_same_v<Walk, typename cluster_walk<M>::args>;
   typename M::view queries;
   Walk walk;
   std::int64_t count;

@@ -1,5 +1,6 @@
 #pragma once
-// The order in which groups take queries: those of a cluster together.
+// The order in which groups take queries: those of a cluster together. On a GPU their order differs
+// from run to run, and so does the work of a group. Answers do not.
 
 #include "kernels/warp_sums.cuh"
 #include "search/metric/metric.hpp"

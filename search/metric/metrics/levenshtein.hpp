@@ -160,7 +160,7 @@ struct levenshtein {
   // Optional, for kernels: compares word i with several staged words at once. A character is loaded
   // once for all, and columns of words of up to 32 characters have 32 bits. Calls f(j, distance)
   // for those at most radii[j] away. Lengths that differ by more need no comparison, and the
-  // distance is at least the score less the characters that are left.
+  // distance is at least a column's last element less the characters that are left.
   static constexpr bool measures_several = true;
   template <int count, class Simt, class F>
   KSELECT_HD static void distances_within(Simt& simt, const view& v, std::int64_t i,
@@ -222,7 +222,7 @@ struct levenshtein {
                                         void* const (&staged)[count], const int (&lengths)[count],
                                         const int (&most)[count], narrow_column (&columns)[count]) {
     constexpr int at_once = 4;
-    int next[at_once];
+    int next[at_once] = {};
     std::int64_t place = i;
     const auto load = [&](int at) {
       KSELECT_UNROLL

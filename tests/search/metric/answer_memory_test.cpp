@@ -78,6 +78,46 @@ TEST(AnswerMemory, IsNotHeldForMuchSmallerAnswersOrFewNumbers) {
   EXPECT_EQ(taken(pages, many).data(), large);
 }
 
+// The pages that are not kept any more are freed after they are unpinned, whichever end first.
+TEST(AnswerMemory, EndsInAnyOrder) {
+  class watched_pins final : public on_fibers {
+   public:
+    watched_pins() : on_fibers(1) {}
+    std::shared_ptr<void> pin(std::span<std::byte> memory) override {
+      memory[0] = std::byte{1};
+      return {memory.data(), [](void* at) { *static_cast<std::byte*>(at) = std::byte{2}; }};
+    }
+  } place;
+  auto pages = std::make_shared<answer_pages>(place);
+  std::vector<std::byte*> memory;
+  const auto take = [&](int count) {
+    for (int i = 0; i < count; ++i) memory.push_back(pages->take(many));
+  };
+  const auto give = [&](std::size_t first, std::size_t count) {
+    for (std::size_t i = first; i < first + count; ++i) pages->give(memory[i]);
+  };
+  take(4);
+  give(0, 4);
+  memory.clear();
+  take(8);  // the first four are pinned
+  give(4, 4);
+  give(0, 3);
+  pages->retire();
+  give(3, 1);
+  EXPECT_NO_THROW(pages->take(many));  // without a place
+}
+
+TEST(AnswerMemory, IsNotKeptOnceTheSearcherEnded) {
+  counting_pins place;
+  const auto pages = std::make_shared<answer_pages>(place);
+  auto answer = taken(pages, many);
+  pages->retire();
+  answer = {};
+  taken(pages, many);
+  taken(pages, many);
+  EXPECT_EQ(place.pinned, 0);
+}
+
 // Objects on a line. A query at its end, or one further on, has so many hits within a radius.
 TEST(RangeHits, OfEveryNumberAreInOrder) {
   constexpr std::int64_t objects = 9000;
