@@ -21,10 +21,10 @@ FUSED = "fused"
 
 def is_search(cell: Mapping[str, Any]) -> bool:
     """Tell whether a cell is of a search, or the thesis' exhaustive search in two steps."""
-    return cell.get("task") in ("index", "knn") or _is_apart(cell)
+    return cell.get("task") in ("index", "knn") or is_apart(cell)
 
 
-def _is_apart(cell: Mapping[str, Any]) -> bool:
+def is_apart(cell: Mapping[str, Any]) -> bool:
     """Tell whether a cell selects by the thesis' heaps from distances whose time it has."""
     own = "task" not in cell and kind_of(cell) == _APART
     return bool(own and "vectors" in cell["input"] and cell["inputs"].get("distances"))
@@ -48,7 +48,7 @@ def source_of(cell: Mapping[str, Any]) -> str:
 
 def traits_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Return the traits by which searches are compared (`plots.reproduce.searches`)."""
-    if _is_apart(cell):
+    if is_apart(cell):
         return {"kind": "none_apart", "source": source_of(cell), "what": "knn", "executor": cell["executor"],
                 "threads": cell["threads"], "k": cell["problem"]["k"]} | _sizes(cell["problem"])  # fmt: skip
     problem, own = cell["problem"], cell["algorithm"]["settings"]
@@ -97,12 +97,12 @@ def _sizes(problem: Mapping[str, Any]) -> dict[str, Any]:
 
 def values_of(cell: Mapping[str, Any]) -> dict[str, float]:
     """Return the quantities of a search (`plots.reproduce.searches.QUANTITIES`)."""
-    queries, counts = cell["problem"]["q"], {} if _is_apart(cell) else cell["counts"]
+    queries, counts = cell["problem"]["q"], {} if is_apart(cell) else cell["counts"]
     traits = traits_of(cell)
     values = {}
     if cell["time"] is not None:
         values["time"] = float(cell["time"]["median"])
-        if _is_apart(cell):
+        if is_apart(cell):
             values["time"] += float(cell["inputs"]["distances"]["median"])
         values["throughput"] = queries / values["time"] * 1e9
     if traits["kind"] == FUSED:  # timed on vectors in the GPU's memory

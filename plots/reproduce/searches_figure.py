@@ -56,6 +56,7 @@ def draw(
             x: place,
             by: series,
             "value": value,
+            **_ends_named(quantity, "over" in figure.ask, value, search),
             "executor": search.traits["executor"],
             "record": search.path,
         }
@@ -94,7 +95,7 @@ def _bars(
     for search in sorted(chosen, key=first):
         if quantity in search.values and x in search.traits and by in search.traits:
             at = (search.traits[x], search.traits[by])
-            bars.setdefault(at, (search.values[quantity] / _length(quantity), search))
+            bars.setdefault(at, (search.values[quantity] / _length(quantity, search), search))
     return _sorted(bars, x)
 
 
@@ -111,8 +112,22 @@ def _is_all(place: object, x: str) -> bool:
     return x == "batch" and place == 0
 
 
-def _length(quantity: str) -> float:
-    return 1e6 if quantity in ("time", "kernels") else 1.0
+def _length(quantity: str, search: Search) -> float:
+    return 1e3 * search.queries if quantity in ("time", "kernels") else 1.0
+
+
+def _ends(quantity: str, value: float, search: Search) -> tuple[float, float] | None:
+    """Return the ends of a bar's interval; None if it has none."""
+    if quantity not in ("time", "throughput", "speed-up") or search.interval is None:
+        return None
+    middle = search.values["time"]
+    low, high = (bound / middle for bound in search.interval)
+    return (value * low, value * high) if quantity == "time" else (value / high, value / low)
+
+
+def _ends_named(quantity: str, is_speed_up: bool, value: float, search: Search) -> Table:
+    ends = _ends("speed-up" if is_speed_up else quantity, value, search)
+    return {"low": "", "high": ""} if ends is None else dict(zip(("low", "high"), ends, strict=True))
 
 
 def _normalised(bars: Bars) -> Bars:
@@ -187,11 +202,8 @@ def _panel(axes: Axes, quantity: str, bars: Bars, series: Sequence[Any]) -> None
             left, value, wide, facecolor=_colour(i), hatch=_HATCHES[i % 5],
             edgecolor="white", linewidth=0.6,
         )  # fmt: skip
-        if quantity in ("time", "throughput", "speed-up") and search.interval is not None:
-            middle = search.values["time"]
-            ends = [value * bound / middle for bound in search.interval]
-            if quantity != "time":
-                ends = [value * middle / bound for bound in reversed(search.interval)]
+        ends = _ends(quantity, value, search)
+        if ends is not None:
             off = [[max(0.0, value - ends[0])], [max(0.0, ends[1] - value)]]
             axes.errorbar(left, value, yerr=off, color=style.INK, linewidth=0.7, capsize=1.5)
     if logarithmic:
