@@ -194,27 +194,44 @@ using long_job = group_job<M, typename cluster_walk<M>::args, many_at_once>;
 template <class M, class Simt, int at_once>
 using cluster_group = group<M, Simt, group_job<M, typename cluster_walk<M>::args, at_once>>;
 
-// Compares members of clusters with the queries of a group.
+// The objects that a group searches, and their numbers.
+template <class M>
+KSELECT_HD const typename M::view& objects_of(const typename cluster_walk<M>::args& walk) {
+  return walk.members;
+}
+template <class M>
+KSELECT_HD const typename M::view& objects_of(const pivot_args<M>& walk) {
+  return walk.objects;
+}
+template <class Group>
+KSELECT_HD std::int64_t number_of(const Group& g, std::int64_t i) {
+  if constexpr (requires { g.job.walk.member_numbers; }) {
+    return g.simt.load(g.job.walk.member_numbers, i);
+  } else {
+    return g.simt.load(g.job.walk.numbers, i);
+  }
+}
+
+// Compares these objects with the queries of a group.
 template <class Group, class F>
 class member_search {
  public:
-  using storage = group_storage<typename Group::metric>;
+  using M = typename Group::metric;
   // f(q, distance, object number).
-  KSELECT_HD member_search(const Group& g, storage& shared, const F& f)
+  KSELECT_HD member_search(const Group& g, group_storage<M>& shared, const F& f)
       : g_(g), shared_(shared), f_(f) {}
 
-  // The caller's member i, if it `has` one, with the queries of a mask, which is the same in all
-  // lanes of a warp.
-  KSELECT_HD void compare(bool has, int i, std::uint32_t mask) {
+  // All lanes of a warp: the caller's object i, if it `has` one, with the queries of a mask.
+  KSELECT_HD void compare(bool has, std::int64_t i, std::uint32_t mask) {
     if (!has) return;
-    measure_all(g_, g_.job.walk.members, i, shared_.radius, mask,
-                [&](int q, float d) { f_(q, d, g_.simt.load(g_.job.walk.member_numbers, i)); });
+    measure_all(g_, objects_of<M>(g_.job.walk), i, shared_.radius, mask,
+                [&](int q, float d) { f_(q, d, number_of(g_, i)); });
   }
   KSELECT_HD void finish() {}
 
  private:
   const Group& g_;
-  const storage& shared_;
+  const group_storage<M>& shared_;
   const F& f_;
 };
 template <class Group, class F>
@@ -225,10 +242,10 @@ class member_search<Group, F> {
   KSELECT_HD member_search(const Group& g, group_storage<M>& shared, const F& f)
       : g_(g),
         f_(f),
-        pairs_(g.simt, shared.pairs.of_warp[g.simt.warp()], g.job.walk.members, {g},
+        pairs_(g.simt, shared.pairs.of_warp[g.simt.warp()], objects_of<M>(g.job.walk), {g},
                shared.radius) {}
 
-  KSELECT_HD void compare(bool has, int i, std::uint32_t mask) {
+  KSELECT_HD void compare(bool has, std::int64_t i, std::uint32_t mask) {
     pairs_.test(has, static_cast<std::uint32_t>(i), mask, found());
   }
   // Some of what compare() got may be compared only here.
@@ -240,9 +257,7 @@ class member_search<Group, F> {
     KSELECT_HD void* operator()(int q) const { return g.staged(q); }
   };
   KSELECT_HD auto found() const {
-    return [this](int q, float d, std::uint32_t i) {
-      f_(q, d, g_.simt.load(g_.job.walk.member_numbers, i));
-    };
+    return [this](int q, float d, std::uint32_t i) { f_(q, d, number_of(g_, i)); };
   }
 
   const Group& g_;

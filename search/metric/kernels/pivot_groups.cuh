@@ -151,7 +151,7 @@ class pivot_parts {
  public:
   using group_type = group<M, Simt, pivot_group_job<M>>;
   KSELECT_HD pivot_parts(const group_type& g, group_storage<M>& shared, const F& f)
-      : g_(g), shared_(shared), f_(f), tests_(after_asking(g, shared)) {
+      : g_(g), shared_(shared), members_(g, shared, f), tests_(after_asking(g, shared)) {
     // From some objects before the middle on, and around to there. The start is a multiple of
     // a warp's objects.
     const std::int64_t before = tests_.middle() - 2 * g.simt.threads();
@@ -164,16 +164,17 @@ class pivot_parts {
   KSELECT_HD bool next() {
     Simt& simt = g_.simt;
     const std::int64_t n = g_.job.walk.objects.count, number = base_ + simt.thread();
-    if (base_ >= n) return false;
+    if (base_ >= n) {
+      members_.finish();
+      return false;
+    }
     base_ += simt.threads();
     const std::int64_t i = start_ + number < n ? start_ + number : start_ + number - n;
     // Threads without an object test one again, for no query.
     const bool has = number < n;
     const std::uint32_t mask = tests_.kept(has ? i : start_, has ? g_.all() : std::uint32_t{0});
-    if (!has) return true;
-    simt.count(simt::counter::pruned, g_.active - Simt::popc(mask));
-    measure_all(g_, g_.job.walk.objects, i, shared_.radius, mask,
-                [&](int q, float d) { f_(q, d, simt.load(g_.job.walk.numbers, i)); });
+    if (has) simt.count(simt::counter::pruned, g_.active - Simt::popc(mask));
+    members_.compare(has, i, mask);
     return true;
   }
 
@@ -186,7 +187,7 @@ class pivot_parts {
 
   const group_type& g_;
   group_storage<M>& shared_;
-  const F& f_;
+  member_search<group_type, F> members_;
   pivot_tests<M, Simt> tests_;
   std::int64_t start_ = 0, base_ = 0;
 };

@@ -40,9 +40,8 @@ class pair_list {
                        const Staged& staged, const float* radii)
       : simt_(simt), pairs_(memory), objects_(objects), staged_(staged), radii_(radii) {}
 
-  // Tests the caller's object, if it `has` one, with each query of a mask, which is the same in all
-  // lanes. Calls f(q, distance, object) for pairs within the queries' radii, in any lane and maybe
-  // later.
+  // Tests the caller's object, if it `has` one, with each query of a mask. Calls f(q, distance,
+  // object) for pairs within the queries' radii, in any lane and maybe later.
   template <class F>
   KSELECT_HD void test(bool has, std::uint32_t object, std::uint32_t mask, const F& f) {
     const auto own = has ? M::outline_of(simt_, objects_, object) : typename M::outline{};
