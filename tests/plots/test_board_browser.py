@@ -22,10 +22,12 @@ H200 = "device=NVIDIA+H200&what=float32%2C+values+and+indices%2C+smallest&input=
 # Runs that fill each page; drawing and opening all runs takes many times as long.
 FEW = {
     "cpu-epyc-2core": ("cpu_goal", "knn_on_host"),
-    "nvidia-h200": ("barrientos", "goal_orders_rivals", "goal_shapes", "goal_types_rivals", "robustness", "winner_map"),
+    "nvidia-h200": (
+        "barrientos", "goal_orders_rivals", "goal_shapes", "goal_types_rivals", "index_crossover", "robustness", "winner_map",
+    ),
     "nvidia-h200-x2": ("goal_libraries",),
     "nvidia-h200-x4": (
-        "index_crossover", "knn_end_to_end", "komarov_fig4", "scaling", "tang_fig7",
+        "knn_end_to_end", "komarov_fig4", "scaling", "tang_fig7",
     ),
 }  # fmt: skip
 
