@@ -53,6 +53,17 @@ class Source:
         return list(dict.fromkeys([*paths, *(search.folder for search in self.searches)]))
 
 
+def _with_distances(record: Record) -> Record:
+    """Return the record with the time of computing its rows added to its own; without a time, if it has none."""
+    own = record.inputs.distances if record.inputs is not None else None
+    if record.time is None or own is None:
+        return replace(record, time=None)
+    time = record.time
+    rounds = tuple(median + own for median in time.rounds)
+    whole = replace(time, median=time.median + own, low=time.low + own, high=time.high + own, rounds=rounds)
+    return replace(record, time=whole)
+
+
 class Library:
     """All runs of a tree, or a single run; a run is read on first use."""
 
@@ -75,7 +86,11 @@ class Library:
         A machine's source is its newest run of the experiment. A machine without one gives slices of its other
         runs. Several machines with the same model of device give one source (_newest).
         """
-        yield from _newest(list(self._all(experiment)))
+        for source in _newest(list(self._all(experiment))):
+            if not experiment.with_distances:
+                yield source
+                continue
+            yield replace(source, records=tuple(map(_with_distances, source.records)))
 
     def _all(self, experiment: Experiment) -> Iterator[Source]:
         names = (experiment.config, *experiment.records) if experiment.config else ()

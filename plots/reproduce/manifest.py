@@ -40,7 +40,7 @@ EXPERIMENTS = Path(__file__).parent / "experiments"
 _PAPER_KEYS = ("key", "cite", "hardware", "note")
 _EXPERIMENT_KEYS = (
     *("id", "title", "config", "records", "slices_of", "stages_of", "searches_of", "command"),
-    *("needs", "like", "where", "disagreement", "reads", "figure", "claim"),
+    *("needs", "like", "where", "disagreement", "reads", "figure", "claim", "with_distances"),
 )
 _FIGURE_KEYS = (
     "kind",
@@ -68,7 +68,7 @@ _CLAIM_OWN = (
 )
 _MEASURE_KEYS = (
     *("of", "over", "among", "over_where", "where", "take", "along", "from", "to", "unit"),
-    *("mine", "theirs", "quantity", "than_of", "than_over", "source", "with_distances"),
+    *("mine", "theirs", "quantity", "than_of", "than_over", "source"),
 )
 _CAUSE_KEYS = (
     *("kind", "says", "noun", "record", "multiprocessors", "of", "over", "where", "over_where"),
@@ -135,6 +135,7 @@ class Experiment:
     figures: Sequence[FigureSpec]
     claims: Sequence[Claim]
     reads: str = ""
+    with_distances: bool = False  # times include that of computing the rows
 
     def how_to_record(self) -> str:
         """Return the command line that makes the missing record."""
@@ -210,6 +211,7 @@ def _experiment(table: Table, paper: Paper, found: Sequence[Experiment], path: s
         figures=tuple(_figure(t, where) for t in table.get("figure", ())),
         claims=tuple(_claim(t, where) for t in table.get("claim", ())),
         reads=str(table.get("reads", "")),
+        with_distances=bool(table.get("with_distances", False)),
     )
     elsewhere = experiment.stages_of or experiment.searches_of
     if not (experiment.config or elsewhere or experiment.needs):

@@ -5,8 +5,7 @@
     place           the coordinate `along` an axis at which the mean speed-up is largest
     change          the speed-up at `to` over that at `from`, geometric mean over the other axes
     flatness        the largest ratio of two speed-ups that differ only `along` one axis
-    variation       relative range of `of`'s times `along` one axis, mean over the other axes; with
-                    `with_distances` those of computing the rows are part of the times
+    variation       relative range of `of`'s times `along` one axis, mean over the other axes
     flattens        the least q from which on the time per query stays within 10 % of its last value
     fastest         the share of problems on which `of` beats each of `among`
     outlasts        the share of `of`'s cells that take longer than the distances they select from
@@ -149,13 +148,6 @@ def _flatness(asked: Asked) -> Measured:
     return Measured((ratio(high) / ratio(low),), detail, (low, high))
 
 
-def _with_distances(record: Record) -> float:
-    """Return the median time of a record, with that of computing the rows that it selects from."""
-    if record.inputs is None or record.inputs.distances is None:
-        raise Missing("the record does not have the time of its distances")
-    return median(record) + record.inputs.distances
-
-
 def _variation(asked: Asked) -> Measured:
     of, axis = asked.names("of"), asked.axis()
     groups: dict[tuple[float, ...], list[Record]] = defaultdict(list)
@@ -163,11 +155,10 @@ def _variation(asked: Asked) -> Measured:
         record = asked.cells.best(of, at)
         if record and record.time:
             groups[rest(at, axis)].append(record)
-    taken = _with_distances if asked.claim.ask.get("with_distances") else median
-    spans = [sorted(found, key=taken) for found in groups.values() if len(found) > 1]
+    spans = [sorted(found, key=median) for found in groups.values() if len(found) > 1]
     if not spans:
         raise Missing(f"no two times of {' or '.join(of)} differ in {axis} alone")
-    parts = [taken(found[-1]) / taken(found[0]) - 1 for found in spans]
+    parts = [median(found[-1]) / median(found[0]) - 1 for found in spans]
     widest = spans[parts.index(max(parts))]
     detail = f"mean of {len(parts)}, from {100 * min(parts):.3g} to {100 * max(parts):.3g} %"
     return Measured((statistics.fmean(parts),), detail, (), (widest[0], widest[-1]))

@@ -189,6 +189,23 @@ def test_variation_is_the_mean_over_what_else_changes(tmp_path: Path) -> None:
     assert measure(experiment(), asked, source(tmp_path, made)).values == (pytest.approx(0.3),)
 
 
+def test_times_may_include_those_of_the_distances(tmp_path: Path) -> None:
+    costs = {"new": lambda n, q, k: 100.0 if k == 8 else 140.0}
+    first, second = timed(costs, [(1024, 4, 8), (1024, 4, 16)])
+    rows = {"copies": 1, "fresh": True, "distances": {"median": 100.0, "samples": [100.0]}}
+    write_run(tmp_path / "here" / "some_config", [c | {"inputs": rows} for c in (first, second)])
+    asked = claim("variation", of=["new"], along="k")
+    for with_distances, change in ((False, 0.4), (True, 0.2)):
+        one = experiment(with_distances=with_distances)
+        (found,) = Library(tmp_path).sources(one)
+        assert measure(one, asked, found).values == (pytest.approx(change),)
+    write_run(tmp_path / "here" / "some_config", [first, second])
+    one = experiment(with_distances=True)
+    (found,) = Library(tmp_path).sources(one)
+    with pytest.raises(Missing):
+        measure(one, asked, found)
+
+
 def test_another_payload_may_be_compared_with(tmp_path: Path) -> None:
     cells = [
         exact(cell(contender(name, lambda *_: 1), problem(1024, 4, 8, payload=payload)), ns)
