@@ -49,15 +49,18 @@ search='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" knn $4 
 ragged='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" select "$4.npy" --lengths "$4-lengths.npy" --fill -1 \
   --k 20 --algorithm bms-grid --executor cuda --indices answer.npy --values values.npy'
 # Groups of queries in metric indexes. At k = 100 lists become long, and the warps of a group meet to cut them. Vectors of
-# 64 components and more have a kernel of their own.
-indexes=("images.npy --metric euclidean --kind list_of_clusters=--walk groups --k 100"
-  "queries.npy --metric euclidean --kind list_of_clusters=--walk groups --k 100"
-  "images.npy --metric euclidean --kind sss=--distribution groups --k 20"
-  "words.txt --metric levenshtein --kind list_of_clusters --cluster-size 32=--walk groups --k 20")
+# 64 components and more have a kernel of their own. Ranges are put in order by kernels, too.
+indexes=("images.npy --metric euclidean --kind list_of_clusters=knn --walk groups --k 100"
+  "queries.npy --metric euclidean --kind list_of_clusters=knn --walk groups --k 100"
+  "images.npy --metric euclidean --kind sss=knn --distribution groups --k 20"
+  "words.txt --metric levenshtein --kind list_of_clusters --cluster-size 32=knn --walk groups --k 20"
+  "words.txt --metric levenshtein --kind sss --pivots 4=knn --distribution groups --k 20"
+  "images.npy --metric euclidean --kind list_of_clusters=range --walk groups --share 0.1"
+  "words.txt --metric levenshtein --kind sss --pivots 4=range --distribution groups --radius 3")
 group='cd "$1" && "$3" index generate images --count 6000 --output images.npy &&
   "$3" index build ${5%%=*} --index "$4.kidx" --executor cpu &&
-  compute-sanitizer --tool "$2" --error-exitcode 9 "$3" index knn "$4.kidx" "${5%% *}" --limit 600 ${5#*=} \
-    --prove sample --executor cuda --indices neighbours.npy'
+  search="${5#*=}" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" index "${search%% *}" "$4.kidx" "${5%% *}" \
+    --limit 600 ${search#* } --prove sample --executor cuda'
 if [ -z "${KSELECT_SKIP_SANITIZER:-}" ]; then
   for tool in memcheck racecheck synccheck initcheck; do
     for program in battery gpu_tests; do
