@@ -215,7 +215,9 @@ def _labels(axes: Axes, figure: FigureSpec, quantity: str, bars: Bars, box: Box)
     places = list(dict.fromkeys(at[0] for at in bars))
     x = str(figure.ask["x"])
     names = ["all" if _is_all(p, x) else label(x, p) for p in places]
-    upright = sum(style.width(name, 7.0) + 0.1 for name in names) < box.width
+    names = [_folded(name, box.width / len(places)) for name in names]
+    widths = [style.width(name.split("\n")[0], 7.0) + 0.1 for name in names]
+    upright = sum(widths) < box.width
     axes.set_xticks(range(len(places)), names, rotation=0 if upright else 90)
     axes.set_xlabel(_X_LABELS.get(x, x.replace("_", " ")), labelpad=2)
     name = "speed-up" if "over" in figure.ask else QUANTITIES[quantity]
@@ -223,6 +225,15 @@ def _labels(axes: Axes, figure: FigureSpec, quantity: str, bars: Bars, box: Box)
         name = f"{name.split(' (')[0]}, normalised"
     axes.set_ylabel(name)
     axes.grid(visible=False, axis="x")
+
+
+def _folded(name: str, width: float) -> str:
+    """Return a label in two lines, if it is wider than its place and has words to fold."""
+    if style.width(name, 7.0) + 0.1 < width or " " not in name:
+        return name
+    middle = len(name) / 2
+    cut = min((i for i, c in enumerate(name) if c == " "), key=lambda i: abs(i - middle))
+    return f"{name[:cut]}\n{name[cut + 1:]}"
 
 
 def _colour(i: int) -> str:
