@@ -14,7 +14,7 @@ namespace {
 std::string message_of(const auto& action) {
   try {
     action();
-  } catch (const error& why) {
+  } catch (const runtime::error& why) {
     EXPECT_EQ(why.category(), failure::usage);
     return why.what();
   }

@@ -3,6 +3,7 @@
 #include "harness/plan/selection.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "kselect/registry.hpp"
 #include "runtime/backend/host_backend.hpp"

@@ -121,7 +121,7 @@ TEST(hash, tells_lengths_apart) {
   EXPECT_NE(hash_bytes(all.first(0), 1), hash_bytes(all.first(1), 1));
 }
 
-TEST(hash, refuses_no_threads) { EXPECT_THROW(hash_bytes({}, 0), error); }
+TEST(hash, refuses_no_threads) { EXPECT_THROW(hash_bytes({}, 0), runtime::error); }
 
 }  // namespace
 }  // namespace kselect::harness

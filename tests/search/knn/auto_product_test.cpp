@@ -36,11 +36,11 @@ struct filtered_question {
   std::int64_t k;
 
   // Query q leaves out every vector whose number has the remainder q by 5.
-  filtered_question(std::int64_t n, std::int64_t q, std::int64_t dimension, std::int64_t k)
+  filtered_question(std::int64_t n, std::int64_t q, std::int64_t dimension, std::int64_t neighbours)
       : base(integers(n, dimension, 1)),
         query(integers(q, dimension, 2)),
         words(static_cast<std::size_t>(q * pitch())),
-        k(k) {
+        k(neighbours) {
     for (std::int64_t row = 0; row < q; ++row) {
       for (std::int64_t i = 0; i < n; ++i) {
         if (!admits(row, i)) continue;
