@@ -15,7 +15,7 @@ std::string message_of(const auto& action) {
   try {
     action();
   } catch (const runtime::error& why) {
-    EXPECT_EQ(why.category(), failure::usage);
+    EXPECT_EQ(why.category(), runtime::failure::usage);
     return why.what();
   }
   return "no error";
