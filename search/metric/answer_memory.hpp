@@ -9,10 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/backend/backend.hpp"
-#include "runtime/page_memory.hpp"
 #include "runtime/raw_vector.hpp"
-#include "search/search.hpp"
+#include "search/metric/kept_blocks.hpp"
 
 namespace kselect::search::metric_space {
 
@@ -28,28 +26,10 @@ class answer_pages {
   void retire() noexcept;
 
  private:
-  struct pages {
-    page_array<std::byte> memory;
-    std::size_t bytes = 0;
-    bool pin_tried = false;
-    std::shared_ptr<void> pinned;
-
-    pages() = default;
-    pages(pages&&) = default;
-    pages& operator=(pages&& other) noexcept {
-      pinned = std::move(other.pinned);  // first: pinned memory is not freed
-      memory = std::move(other.memory);
-      bytes = other.bytes;
-      pin_tried = other.pin_tried;
-      return *this;
-    }
-  };
-  pages fitting(std::size_t bytes);
-
   static constexpr std::size_t most = 4;  // that are kept
   backend* place_;                        // null once the searcher has ended
   std::mutex mutex_;
-  std::vector<pages> free_, lent_;
+  std::vector<reused_pages> free_, lent_;
 };
 
 // As raw_allocator. Many numbers are in a searcher's pages, if it gave some.

@@ -1,6 +1,7 @@
 #include "search/metric/answers.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "runtime/copy_by_threads.hpp"

@@ -3,14 +3,11 @@
 // search. On the device, and on the host for copies to and from it.
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "runtime/backend/backend.hpp"
-#include "runtime/page_memory.hpp"
-#include "search/search.hpp"
+#include "search/metric/kept_blocks.hpp"
 
 namespace kselect::search::metric_space {
 
@@ -35,10 +32,7 @@ class kept_memory {
   static constexpr std::size_t most = 32;  // buffers
   backend* place_;
   std::vector<device_buffer> kept_;
-  page_array<std::byte> host_;
-  std::size_t host_bytes_ = 0;
-  bool pin_tried_ = false;
-  std::shared_ptr<void> pinned_;  // ends before the memory does
+  reused_pages host_;
 };
 
 // A buffer that goes back where it was taken from, if anywhere.
