@@ -5,6 +5,7 @@
 
 #include "search/metric/device_memory.hpp"
 #include "search/metric/index.hpp"
+#include "search/metric/kernels/near_objects.cuh"
 #include "search/metric/kernels/walks.cuh"
 
 namespace kselect::search::metric_space {
@@ -32,6 +33,12 @@ class device_clusters {
             .slack = slack_,
             .clusters = static_cast<int>(centres_.view.count),
             .of = {cluster_size_, starts_.view()}};
+  }
+  near_objects<M> near() const {
+    return {.centres = centres_.view,
+            .members = members_.view,
+            .of = {cluster_size_, starts_.view()},
+            .clusters = static_cast<int>(centres_.view.count)};
   }
 
  private:

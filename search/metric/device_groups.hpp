@@ -24,28 +24,31 @@ std::size_t walk_bytes(const pivot_args<M>& walk, int queries) {
 }
 
 // One batch of queries. `k` is 0 for all objects within a radius. `Walk`: the arguments of the
-// index. `near`: the clusters whose nearest centre sorts the queries, and whose members give a
-// radius; a member must not be in several of those that a query reads.
+// index. `near`: what sorts the queries and gives them a radius.
 template <metric M, class Walk>
 class group_search {
  public:
-  using near_args = typename cluster_walk<M>::args;
+  using cluster_args = typename cluster_walk<M>::args;
   // Ranks of list entries are counted, which takes the square of k.
   static constexpr std::int64_t most_k = 256;
 
-  group_search(const device& where, const near_args& near, const Walk& walk, std::int64_t most_near,
+  group_search(const device& where, const near_objects<M>& near, const Walk& walk,
                const typename M::set& batch, std::int64_t k, int threads)
       : near_(near),
         walk_(walk),
         count_(batch.count()),
+        bins_(bins_of_centre(
+            std::is_same_v<Walk, cluster_args> ? index_kind::list_of_clusters : index_kind::sss,
+            near.clusters)),
         k_(static_cast<int>(k)),
         threads_(std::min(threads, group_threads)) {
-    if (k > std::min(most_k, most_near)) return;
+    if (k > most_k) return;
     const int queries = threads_ / simt::warp_size;
     const auto clusters = static_cast<std::size_t>(near.clusters);
     // Enough that the k-th nearest of them is mostly little further away than that of all.
     const std::int64_t enough = std::max<std::int64_t>(512, 2 * k);
-    const int sample = k_ == 0 ? 0 : static_cast<int>(std::min(enough, most_near));
+    const std::int64_t all = near.members.count + (near.in_order() ? 0 : near.clusters);
+    const int sample = k_ == 0 ? 0 : static_cast<int>(std::min(enough, all));
     const int room = k_ == 0 ? 0 : nearest_kernel<M, group_job<M, Walk>>::list_room(k_, threads_);
     const std::size_t staged = M::staged_bytes(batch);
     approach_ = group_layout::of(queries, staged,
@@ -63,17 +66,17 @@ class group_search {
 
   // What the kernels leave for each other. The device must be done with it before it goes.
   struct memory {
-    device_array<float> radii, known;                   // as in the kernels' arguments
-    device_array<std::uint32_t> nearest, ranks, order;  // [Q] each
-    device_array<std::uint32_t> counts;                 // [clusters]
+    device_array<float> radii, known;                  // as in the kernels' arguments
+    device_array<std::uint32_t> bin_of, ranks, order;  // [Q] each
+    device_array<std::uint32_t> counts;                // [clusters * bins]
   };
   memory memory_from(kept_memory& place) const {
     memory taken{.radii = {place, k_ == 0 ? 0 : count_},
                  .known = {place, distances_kept(count_, near_.clusters)},
-                 .nearest = {place, count_},
+                 .bin_of = {place, count_},
                  .ranks = {place, count_},
                  .order = {place, count_},
-                 .counts = {place, near_.clusters}};
+                 .counts = {place, all_bins()}};
     taken.counts.fill(0);
     return taken;
   }
@@ -108,12 +111,13 @@ class group_search {
   }
 
  private:
+  std::int64_t all_bins() const { return near_.clusters * bins_; }
   simt::grid grid_of(const group_layout& layout) const { return {groups_, threads_, layout.bytes}; }
 
   // Calls f(n), a constant: how many queries an object is compared with at once.
   template <class F>
   void with_width(const uploaded<M>& queries, const F& f) const {
-    if constexpr (std::is_same_v<Walk, near_args> && requires { M::is_long(queries.view); }) {
+    if constexpr (std::is_same_v<Walk, cluster_args> && requires { M::is_long(queries.view); }) {
       const bool has_many = threads_ / simt::warp_size >= many_at_once;  // queries of a group
       if (has_many && M::is_long(queries.view)) {
         return f(std::integral_constant<int, many_at_once>{});
@@ -136,24 +140,25 @@ class group_search {
 
   template <int at_once, class Enqueue>
   void put_in_order(const uploaded<M>& queries, const memory& with, const Enqueue& enqueue) const {
-    enqueue.template operator()<approach_kernel<M, group_job<M, near_args, at_once>>>(
+    enqueue.template operator()<approach_kernel<M, at_once>>(
         grid_of(approach_), {.job = job_of<at_once>(queries, approach_, near_, {}, with),
                              .k = k_,
-                             .nearest = with.nearest.view(),
+                             .bins = static_cast<int>(bins_),
+                             .bin_of = with.bin_of.view(),
                              .counts = with.counts.view(),
                              .ranks = with.ranks.view(),
                              .radii = with.radii.view()});
-    enqueue.template operator()<order_kernel<M>>({(count_ + threads_ - 1) / threads_, threads_,
-                                                  order_kernel<M>::shared_bytes(near_.clusters)},
-                                                 {.counts = with.counts.view(),
-                                                  .nearest = with.nearest.view(),
-                                                  .ranks = with.ranks.view(),
-                                                  .order = with.order.view()});
+    enqueue.template operator()<order_kernel<M>>(
+        {(count_ + threads_ - 1) / threads_, threads_, order_kernel<M>::shared_bytes(all_bins())},
+        {.counts = with.counts.view(),
+         .bin_of = with.bin_of.view(),
+         .ranks = with.ranks.view(),
+         .order = with.order.view()});
   }
 
-  near_args near_;
+  near_objects<M> near_;
   Walk walk_;
-  std::int64_t count_, groups_ = 0;
+  std::int64_t count_, bins_, groups_ = 0;
   int k_, threads_;
   group_layout approach_{}, search_{};
   bool fits_ = false;

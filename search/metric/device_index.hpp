@@ -2,7 +2,6 @@
 // An index in a backend's memory, and the kernels' walk that searches it
 // (search/metric/kernels/walks.cuh).
 
-#include <limits>
 #include <variant>
 
 #include "search/metric/device_clusters.hpp"
@@ -45,14 +44,18 @@ class device_index {
     const auto* const pivots = std::get_if<device_pivots<M>>(&held_);
     return pivots != nullptr && pivots->in_groups();
   }
-  // If they are: calls f(near, walk, most_near) with what a group_search takes.
+  // If they are: calls f(near, walk) with what a group_search takes.
   template <class F>
   decltype(auto) visit_groups(F&& f) const {
-    if (has_clusters()) {
-      return f(clusters(), clusters(), std::numeric_limits<std::int64_t>::max());
-    }
-    const auto& pivots = std::get<device_pivots<M>>(held_);
-    return f(pivots.near(), pivots.walk(), pivots.near_size() + 1);
+    return std::visit(
+        [&]<class Held>(const Held& held) {
+          if constexpr (requires { held.near(); }) {
+            return f(held.near(), held.walk());
+          } else {
+            return f(near_objects<M>{}, typename cluster_walk<M>::args{});
+          }
+        },
+        held_);
   }
 
   bool has_clusters() const { return std::holds_alternative<device_clusters<M>>(held_); }

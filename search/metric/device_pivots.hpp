@@ -4,10 +4,8 @@
 //
 //   elements  objects by number, table [pivots][objects]
 //   pivots    objects by number, table [objects][pivots]
-//   groups    objects by their nearest pivot, table [pivots][objects] in that order, and beside
-//   them
-//             for each pivot some objects near it, from which a query gets its first radius.
-//             Queries that no group takes are searched by elements, in the same order.
+//   groups    objects by their nearest pivot, table [pivots][objects] in that order. Queries that
+//             no group takes are searched by elements, in the same order.
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +14,7 @@
 #include <vector>
 
 #include "search/metric/device_memory.hpp"
-#include "search/metric/index_bytes.hpp"
+#include "search/metric/kernels/near_objects.cuh"
 #include "search/metric/kernels/walks.cuh"
 #include "search/metric/pivot_orders.hpp"
 #include "search/metric/space.hpp"
@@ -52,21 +50,15 @@ class device_pivots {
   }
 
   // Whether it can be searched by groups.
-  bool in_groups() const { return near_.has_value(); }
-  // Each pivot as the centre of the objects near it. A query may read one such cluster alone, since
-  // they overlap.
-  typename cluster_walk<M>::args near() const {
+  bool in_groups() const { return cells_.view().size > 0; }
+  // Each pivot as the centre of the objects that have it as their nearest.
+  near_objects<M> near() const {
     return {.centres = pivots_.view,
-            .members = near_->view,
-            .radii = {},
-            .centre_numbers = {},
-            .member_numbers = {},
-            .slack = slack_,
+            .members = objects_->view,
+            .of = {0, cells_.view()},
             .clusters = static_cast<int>(pivots_.view.count),
-            .of = {static_cast<int>(near_size()), {}}};
+            .away = table_.view()};
   }
-  // Objects near each pivot, without it.
-  std::int64_t near_size() const { return near_->view.count / pivots_.view.count; }
 
  private:
   void upload_by_pivot(backend& place, const typename M::set& objects, const pivot_table& table) {
@@ -75,13 +67,11 @@ class device_pivots {
     table_ = {place, std::span<const float>(in_order(table, order))};
     numbers_ = numbers_on(place, order);
     cells_ = numbers_on(place, starts);
-    const std::int64_t near = objects_near_a_pivot(objects.count(), table.count());
-    if (near > 0) near_.emplace(place, objects.gather(nearest_to_pivots(table, near)));
   }
 
   tolerance slack_;
   uploaded<M> pivots_;
-  std::optional<uploaded<M>> objects_, near_;
+  std::optional<uploaded<M>> objects_;
   device_array<float> table_;
   device_array<std::uint32_t> numbers_, cells_;  // as in pivot_args; of groups alone
 };

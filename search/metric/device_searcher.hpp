@@ -352,13 +352,12 @@ class device_searcher final : public searcher {
   template <class F>
   bool searched_in_groups(const typename M::set& batch, std::int64_t k, const F& f) {
     if (!index_.in_groups()) return false;
-    return index_.visit_groups(
-        [&]<class Walk>(const auto& near, const Walk& walk, std::int64_t most_near) {
-          const group_search<M, Walk> search(place_.description(), near, walk, most_near, batch, k,
-                                             options_.block_threads);
-          if (search.fits()) f(search);
-          return search.fits();
-        });
+    return index_.visit_groups([&]<class Walk>(const near_objects<M>& near, const Walk& walk) {
+      const group_search<M, Walk> search(place_.description(), near, walk, batch, k,
+                                         options_.block_threads);
+      if (search.fits()) f(search);
+      return search.fits();
+    });
   }
 
   backend& place_;

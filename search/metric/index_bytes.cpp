@@ -16,16 +16,10 @@ std::int64_t bytes_of_pivots(const index_extent& x) {
   const std::int64_t bytes =
       (x.objects + x.parts) * x.object_bytes + x.parts * x.objects * distance_bytes;
   if (x.distribution != distribution_rule::groups) return bytes;
-  return bytes + (x.objects + x.parts + 1) * number_bytes +
-         x.parts * objects_near_a_pivot(x.objects, x.parts) * x.object_bytes;
+  return bytes + (x.objects + x.parts + 1) * number_bytes;
 }
 
 }  // namespace
-
-std::int64_t objects_near_a_pivot(std::int64_t objects, std::int64_t pivots) {
-  constexpr std::int64_t fewest = 255, most = 511;
-  return std::min(objects - 1, std::clamp(2 * objects / pivots, fewest, most));
-}
 
 std::int64_t index_bytes(const index_extent& of) {
   switch (of.kind) {
@@ -44,11 +38,16 @@ std::int64_t distances_kept(std::int64_t queries, std::int64_t centres) {
   return all <= most ? all : 0;
 }
 
-std::int64_t group_bytes(std::int64_t queries, std::int64_t centres) {
-  // Radius; nearest centre, rank, place. And how many queries a centre has.
+std::int64_t bins_of_centre(index_kind kind, std::int64_t centres) {
+  constexpr std::int64_t most = 2048;  // of all centres: a few queries a bin
+  return kind == index_kind::sss ? std::max<std::int64_t>(1, most / centres) : 1;
+}
+
+std::int64_t group_bytes(index_kind kind, std::int64_t queries, std::int64_t centres) {
+  // Radius; bin, rank, place. And how many queries a bin has.
   const std::int64_t of_a_query = distance_bytes + 3 * number_bytes;
   return distances_kept(queries, centres) * distance_bytes + queries * of_a_query +
-         centres * number_bytes;
+         centres * bins_of_centre(kind, centres) * number_bytes;
 }
 
 }  // namespace kselect::search::metric_space

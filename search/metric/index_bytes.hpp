@@ -7,10 +7,6 @@
 
 namespace kselect::search::metric_space {
 
-// So many objects near each pivot are held for searches by groups, without the pivot: as many as
-// give a good radius, but not much more than there are.
-std::int64_t objects_near_a_pivot(std::int64_t objects, std::int64_t pivots);
-
 // An index of `objects` objects, which take `object_bytes` each.
 struct index_extent {
   index_kind kind = index_kind::none;
@@ -25,7 +21,9 @@ std::int64_t index_bytes(const index_extent& of);
 // How many distances of its queries to centres a search by groups keeps: all, or none if they are
 // many.
 std::int64_t distances_kept(std::int64_t queries, std::int64_t centres);
+// Into how many bins it sorts the queries of a centre: pivots, or those of clusters.
+std::int64_t bins_of_centre(index_kind kind, std::int64_t centres);
 // Bytes that it takes beside the queries and the answers (device_groups.hpp).
-std::int64_t group_bytes(std::int64_t queries, std::int64_t centres);
+std::int64_t group_bytes(index_kind kind, std::int64_t queries, std::int64_t centres);
 
 }  // namespace kselect::search::metric_space

@@ -40,24 +40,6 @@ pivot_cells by_nearest_pivot(const pivot_table& table) {
   return cells;
 }
 
-std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count) {
-  std::vector<std::int64_t> near;
-  std::vector<entry> others;
-  for (std::int64_t p = 0; p < table.count(); ++p) {
-    const auto row = row_of(table, p);
-    others.clear();
-    for (std::int64_t i = 0; i < std::ssize(row); ++i) {
-      if (i == table.pivots[static_cast<std::size_t>(p)]) continue;
-      others.push_back(make_entry(row[static_cast<std::size_t>(i)], i));
-    }
-    std::ranges::nth_element(others, others.begin() + count - 1);
-    for (std::int64_t j = 0; j < count; ++j) {
-      near.push_back(object_of(others[static_cast<std::size_t>(j)]));
-    }
-  }
-  return near;
-}
-
 std::vector<float> in_order(const pivot_table& table, std::span<const std::int64_t> order) {
   std::vector<float> sorted;
   sorted.reserve(table.distances.size());

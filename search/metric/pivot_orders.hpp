@@ -10,9 +10,6 @@
 
 namespace kselect::search::metric_space {
 
-// For each pivot the `count` nearest other objects, fewer than all objects, in any order.
-std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count);
-
 // All objects by their nearest pivot, then by the distance to it, and where those of each pivot
 // begin, [pivots + 1].
 struct pivot_cells {

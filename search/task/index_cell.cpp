@@ -74,7 +74,8 @@ std::int64_t scratch_bytes(const cell& c, const index_extent& of) {
           ? how.walk == walk_rule::groups
           : of.kind == index_kind::sss && of.distribution == distribution_rule::groups;
   if (!by_groups) return 0;
-  return group_bytes(how.batch == 0 ? c.problem.q : std::min(how.batch, c.problem.q), of.parts);
+  return group_bytes(of.kind, how.batch == 0 ? c.problem.q : std::min(how.batch, c.problem.q),
+                     of.parts);
 }
 
 }  // namespace

@@ -2,27 +2,32 @@
 // Before a search by groups: which cluster each query is nearest to, and a radius that has k
 // objects.
 //
-// That radius is the distance of the k-th nearest object in the query's nearest clusters. It is
-// mostly near the final one, and a search within it needs no second turn.
+// That radius is the distance of the k-th nearest object of a sample: of the query's nearest
+// clusters the members that are as far from the centre as the query. It is mostly near the final
+// one, and a search within it needs no second turn.
 
 #include "kselect/simt/assert.hpp"
 #include "search/metric/kernels/groups.cuh"
+#include "search/metric/kernels/near_objects.cuh"
 
 namespace kselect::search::metric_space {
 
-template <class M, class Job = group_job<M>>
+template <class M, int at_once = few_at_once>
 struct approach_kernel {
+  using Job = group_job<M, near_objects<M>, at_once>;
   static constexpr int max_threads = group_threads, min_blocks = group_blocks<Job>;
   struct storage {
-    std::uint32_t nearest[simt::warp_size];  // of the group's queries
+    std::uint32_t bins[simt::warp_size];  // of the group's queries
   };
   struct args {
-    Job job;                              // lists: distances as bits
-    int k;                                // 0: no radius is wanted
-    simt::global<std::uint32_t> nearest;  // [Q] the cluster of the nearest centre
-    simt::global<std::uint32_t> counts;   // [clusters] queries of each; 0 before
-    simt::global<std::uint32_t> ranks;    // [Q] the query's place among those of its cluster
-    simt::global<float> radii;            // [Q]
+    Job job;   // lists: distances as bits
+    int k;     // 0: no radius is wanted
+    int bins;  // of a cluster's queries, by their distances from its centre
+    simt::global<std::uint32_t>
+        bin_of;  // [Q] cluster * bins + bin, the cluster of the nearest centre
+    simt::global<std::uint32_t> counts;  // [clusters * bins] queries of each; 0 before
+    simt::global<std::uint32_t> ranks;   // [Q] the query's place among those of its bin
+    simt::global<float> radii;           // [Q]
   };
 
   template <class Simt>
@@ -53,26 +58,26 @@ struct approach_kernel {
  private:
   static constexpr std::uint32_t infinity = 0x7f800000;  // as bits
 
-  // One warp: a lane has a query. Those of the group that share a cluster keep their order.
+  // One warp: a lane has a query. Those of the group that share a bin keep their order.
   template <class Simt>
   KSELECT_HD static void give_ranks(const group<M, Simt, Job>& g, const args& a,
                                     const storage& shared) {
     const int own = g.simt.lane();
     if (own >= g.active) return;
-    const std::uint32_t cluster = shared.nearest[own];
+    const std::uint32_t bin = shared.bins[own];
     std::uint32_t rank = 0, all = 0;
     for (int q = 0; q < g.active; ++q) {
-      if (shared.nearest[q] != cluster) continue;
+      if (shared.bins[q] != bin) continue;
       rank += q < own ? 1 : 0;
       ++all;
     }
     if (rank == 0) {
-      std::uint32_t place = g.simt.atomic_add(a.counts, cluster, all);
+      std::uint32_t place = g.simt.atomic_add(a.counts, bin, all);
       for (int q = own; q < g.active; ++q) {
-        if (shared.nearest[q] == cluster) g.simt.store(a.ranks, g.first + q, place++);
+        if (shared.bins[q] == bin) g.simt.store(a.ranks, g.first + q, place++);
       }
     }
-    g.simt.store(a.nearest, g.first + own, cluster);
+    g.simt.store(a.bin_of, g.first + own, bin);
   }
 
   // Measures objects of the nearest clusters until the list is full. Returns their number.
@@ -80,28 +85,43 @@ struct approach_kernel {
   KSELECT_HD static int collect(const group<M, Simt, Job>& g, const args& a, storage& shared,
                                 const float* away) {
     Simt& simt = g.simt;
+    const near_objects<M>& near = a.job.walk;
     const int own = simt.warp(), room = a.k == 0 ? 0 : a.job.layout.room;
     auto* const list = g.template list<std::uint32_t>(own);
-    centres_in_order<Simt> order(simt, away, a.job.walk.clusters);
+    centres_in_order<Simt> order(simt, away, near.clusters);
     int found = 0;
-    for (int turn = 0; turn == 0 || (turn < a.job.walk.clusters && found < room); ++turn) {
+    for (int turn = 0; turn == 0 || (turn < near.clusters && found < room); ++turn) {
       const int c = order.next();
-      if (turn == 0 && simt.lane() == 0) shared.nearest[own] = static_cast<std::uint32_t>(c);
-      if (found >= room) break;
-      if (simt.lane() == 0) list[found] = order_bits(away[c]);
-      ++found;
-      const std::int64_t begin = g.begin(c), size = g.begin(c + 1) - begin;
-      const int more = size < room - found ? static_cast<int>(size) : room - found;
-      void* const staged[1] = {g.staged(own)};
-      const float unbounded[1] = {INFINITY};
-      for (int i = simt.lane(); i < more; i += simt::warp_size) {
-        measure_within<M, 1>(simt, a.job.walk.members, begin + i, staged, unbounded,
-                             [&](int, float d) { list[found + i] = order_bits(d); });
+      if (turn == 0) {
+        const int bin = c * a.bins + near.bin_of(simt, c, a.bins, away[c]);
+        if (simt.lane() == 0) shared.bins[own] = static_cast<std::uint32_t>(bin);
       }
-      found += more;
+      if (found >= room) break;
+      if (!near.in_order()) {
+        if (simt.lane() == 0) list[found] = order_bits(away[c]);
+        ++found;
+      }
+      found += measure_members(g, c, away[c], list + found, room - found);
     }
     simt.sync_warp(simt::full_mask);
     return found;
+  }
+
+  // Lists the distances of up to `room` members of a cluster. Returns their number.
+  template <class Simt>
+  KSELECT_HD static int measure_members(const group<M, Simt, Job>& g, int c, float away,
+                                        std::uint32_t* list, int room) {
+    const near_objects<M>& near = g.job.walk;
+    const std::int64_t size = g.begin(c + 1) - g.begin(c);
+    const int count = size < room ? static_cast<int>(size) : room;
+    const std::int64_t first = near.first_of(g.simt, c, count, away);
+    void* const staged[1] = {g.staged(g.simt.warp())};
+    const float unbounded[1] = {INFINITY};
+    for (int i = g.simt.lane(); i < count; i += simt::warp_size) {
+      measure_within<M, 1>(g.simt, near.members, first + i, staged, unbounded,
+                           [&](int, float d) { list[i] = order_bits(d); });
+    }
+    return count;
   }
 
   // A warp's centres by distance and number. A lane keeps the nearest few of its own, and looks at

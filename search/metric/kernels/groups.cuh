@@ -48,8 +48,7 @@ template <class M, class Walk = typename cluster_walk<M>::args, int most_at_once
 struct group_job {
   static constexpr int at_once = most_at_once;
   // Words are compared by pairs, one query a thread, which takes 64 registers.
-  static constexpr bool by_pairs =
-      screening<M> && std::is_same_v<Walk, typename cluster_walk<M>::args>;
+  static constexpr bool by_pairs = screening<M> && !std::is_same_v<Walk, pivot_args<M>>;
   typename M::view queries;
   Walk walk;
   std::int64_t count;

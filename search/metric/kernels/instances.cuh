@@ -25,7 +25,7 @@ struct long_kernels {};
 template <class M>
 requires requires(const typename M::view& objects) { M::is_long(objects); }
 struct long_kernels<M> {
-  static auto approach() { return &start<approach_kernel<M, long_job<M>>>; }
+  static auto approach() { return &start<approach_kernel<M, many_at_once>>; }
   static auto nearest() { return &start<nearest_kernel<M, long_job<M>>>; }
   static auto within() { return &start<within_group_kernel<M, long_job<M>>>; }
 };

@@ -5,11 +5,12 @@
 // that no pivot ruled out. The thesis' threads read the table once for every query, and test all
 // pivots.
 //
-// The queries of a group are near the same pivot, so they mostly keep the same objects. The objects
-// lie in the order of their nearest pivots, and of the distances to these, so a warp mostly keeps
-// all of its objects or none.
+// The queries of a group are about as far from the same pivot, so they mostly keep the same
+// objects. The objects lie in the order of their nearest pivots, and of the distances to these, so
+// a warp mostly keeps all of its objects or none.
 
 #include "search/metric/kernels/groups.cuh"
+#include "search/metric/kernels/near_objects.cuh"
 
 namespace kselect::search::metric_space {
 
@@ -81,17 +82,10 @@ class pivot_tests {
   KSELECT_HD std::int64_t middle() const {
     const pivot_args<M>& walk = g_.job.walk;
     const float away = pivot_distances(g_)[nearest_ * g_.simt.warps()];
-    std::int64_t first = g_.simt.load(walk.cells, nearest_);
-    std::int64_t last = g_.simt.load(walk.cells, nearest_ + 1);
-    while (first < last) {
-      const std::int64_t between = (first + last) / 2;
-      if (g_.simt.load(walk.table, nearest_ * walk.objects.count + between) < away) {
-        first = between + 1;
-      } else {
-        last = between;
-      }
-    }
-    return first;
+    const std::int64_t base = nearest_ * walk.objects.count;
+    const std::int64_t first = base + g_.simt.load(walk.cells, nearest_);
+    const std::int64_t last = base + g_.simt.load(walk.cells, nearest_ + 1);
+    return first_from(g_.simt, walk.table, first, last, away) - base;
   }
 
   KSELECT_HD std::uint32_t kept(std::int64_t i, std::uint32_t mask) const {

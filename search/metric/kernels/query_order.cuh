@@ -1,13 +1,14 @@
 #pragma once
-// The order in which groups take queries: those of a cluster together. On a GPU their order differs
-// from run to run, and so does the work of a group. Answers do not.
+// The order in which groups take queries: those of a bin together, which share a cluster
+// (group_approach.cuh). On a GPU their order differs from run to run, and so does the work of a
+// group. Answers do not.
 
 #include "kernels/warp_sums.cuh"
 #include "search/metric/metric.hpp"
 
 namespace kselect::search::metric_space {
 
-// Each block finds where every cluster's queries begin, then places some of the queries. `M`: one
+// Each block finds where every bin's queries begin, then places some of the queries. `M`: one
 // kernel for each metric, because each one's kernels are compiled by themselves.
 template <class M>
 struct order_kernel {
@@ -16,13 +17,13 @@ struct order_kernel {
     std::uint32_t of_warp[simt::warp_size];
   };
   struct args {
-    simt::global<const std::uint32_t> counts;   // [clusters] queries of each
-    simt::global<const std::uint32_t> nearest;  // [Q] the query's cluster
-    simt::global<const std::uint32_t> ranks;    // [Q] its place among those of its cluster
-    simt::global<std::uint32_t> order;          // [Q] query numbers
+    simt::global<const std::uint32_t> counts;  // [bins] queries of each
+    simt::global<const std::uint32_t> bin_of;  // [Q] the query's bin
+    simt::global<const std::uint32_t> ranks;   // [Q] its place among those of its bin
+    simt::global<std::uint32_t> order;         // [Q] query numbers
   };
-  static std::size_t shared_bytes(std::int64_t clusters) {
-    return static_cast<std::size_t>(clusters) * sizeof(std::uint32_t);
+  static std::size_t shared_bytes(std::int64_t bins) {
+    return static_cast<std::size_t>(bins) * sizeof(std::uint32_t);
   }
 
   template <class Simt>
@@ -31,21 +32,21 @@ struct order_kernel {
     add_up(simt, shared, a.counts, begins);
     const std::int64_t stride = std::int64_t{simt.blocks()} * simt.threads();
     for (std::int64_t q = std::int64_t{simt.block()} * simt.threads() + simt.thread();
-         q < a.nearest.size; q += stride) {
-      const std::uint32_t place = begins[simt.load(a.nearest, q)] + simt.load(a.ranks, q);
+         q < a.bin_of.size; q += stride) {
+      const std::uint32_t place = begins[simt.load(a.bin_of, q)] + simt.load(a.ranks, q);
       simt.store(a.order, place, static_cast<std::uint32_t>(q));
     }
   }
 
  private:
-  // begins[c] = counts[0] + ... + counts[c - 1].
+  // begins[b] = counts[0] + ... + counts[b - 1].
   template <class Simt>
   KSELECT_HD static void add_up(Simt& simt, storage& shared,
                                 simt::global<const std::uint32_t> counts, std::uint32_t* begins) {
     std::uint32_t before = 0;
     for (std::int64_t base = 0; base < counts.size; base += simt.threads()) {
-      const std::int64_t c = base + simt.thread();
-      const std::uint32_t own = c < counts.size ? simt.load(counts, c) : 0;
+      const std::int64_t b = base + simt.thread();
+      const std::uint32_t own = b < counts.size ? simt.load(counts, b) : 0;
       const std::uint32_t up_to = kernels::sum_up_to_lane(simt, own);
       if (simt.lane() == simt::warp_size - 1) shared.of_warp[simt.warp()] = up_to;
       simt.sync_block();
@@ -54,7 +55,7 @@ struct order_kernel {
         if (w == simt.warp()) of_earlier_warps = of_all;
         of_all += shared.of_warp[w];
       }
-      if (c < counts.size) begins[c] = before + of_earlier_warps + up_to - own;
+      if (b < counts.size) begins[b] = before + of_earlier_warps + up_to - own;
       before += of_all;
       simt.sync_block();
     }

@@ -47,17 +47,16 @@ TEST(IndexBytes, AreThoseThatAreHeld) {
             index_bytes(extent_of(balls, distribution_rule::elements)));
 }
 
-// Groups add their order, and some objects near each pivot, but no second table.
+// Groups add their order, but no second table.
 TEST(IndexBytes, OfGroupsHoldTheTableOnce) {
   const world w = world::of("euclidean", count, 1);
   const auto host = runtime::open_host_backend(executor_kind::cpu, 1);
   const index_data index = w.build(index_kind::sss, *host);
   const std::int64_t pivots = index.pivots.count();
   ASSERT_GT(pivots, 3);
-  const std::int64_t near = pivots * objects_near_a_pivot(count, pivots) * vector_bytes;
   const std::int64_t numbers = (count + pivots + 1) * 4;
   EXPECT_EQ(held_by(w, index, distribution_rule::groups),
-            held_by(w, index, distribution_rule::elements) + near + numbers);
+            held_by(w, index, distribution_rule::elements) + numbers);
 }
 
 TEST(IndexBytes, OfGroupsAreForeseen) {
@@ -71,9 +70,10 @@ TEST(IndexBytes, OfGroupsAreForeseen) {
   const std::int64_t before = place.held();
   search_report report;
   search->knn(*w.queries, k, train_radius(w.in, *w.objects, index, k, 1), report);
-  EXPECT_EQ(place.most() - before,
-            queries * (vector_bytes + k * 12) + group_bytes(queries, index.pivots.count()));
-  EXPECT_LT(group_bytes(1'000'000, 1000), 64 << 20) << "so many distances are not kept";
+  EXPECT_EQ(place.most() - before, queries * (vector_bytes + k * 12) +
+                                       group_bytes(index_kind::sss, queries, index.pivots.count()));
+  EXPECT_LT(group_bytes(index_kind::list_of_clusters, 1'000'000, 1000), 64 << 20)
+      << "so many distances are not kept";
 }
 
 // Bytes that searches for a k that no group takes leave for the next search.

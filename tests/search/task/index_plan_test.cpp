@@ -67,11 +67,11 @@ TEST(IndexPlan, CountsTheTableOfPivots) {
   const std::int64_t thirty = needed(c);
   EXPECT_EQ(thirty - ten, 20 * (c.problem.n * 4 + 16 * 4)) << "distances and the pivots";
   set(c.of_entry, "distribution_rule", std::string("groups"));
-  const std::int64_t near = 30 * 511 * 16 * 4, numbers = (c.problem.n + 31) * 4;
-  // Of a query: distances to all pivots, a radius, the nearest pivot, a rank and a place. A pivot
-  // has a number of queries.
-  const std::int64_t of_queries = c.problem.q * (30 * 4 + 16) + 30 * 4;
-  EXPECT_EQ(needed(c) - thirty, near + numbers + of_queries) << "no second table";
+  const std::int64_t numbers = (c.problem.n + 31) * 4;
+  // Of a query: distances to all pivots, a radius, a bin, a rank and a place. Each of a pivot's 68
+  // bins has a number of queries.
+  const std::int64_t of_queries = c.problem.q * (30 * 4 + 16) + 30 * 68 * 4;
+  EXPECT_EQ(needed(c) - thirty, numbers + of_queries) << "no second table";
 }
 
 TEST(IndexPlan, CountsObjectsQueriesAndAnswers) {
