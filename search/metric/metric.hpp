@@ -51,6 +51,29 @@ KSELECT_HD inline bool separated(float greater, float less, float radius, tolera
   return greater - less > fmaf(factor, greater + less + radius, radius) + slack.absolute;
 }
 
+// The same of many pairs, in four operations: whether distances to a third object differ by so much
+// that `separated` holds. With f = factor, that asks for (1 - f) |a - b| > f (2 a + radius) +
+// radius
+// + absolute, where b is the greater one, and for less where it is not. Dividing by 1 - f takes
+// less than the factor 1 + 3 f; the rest of it covers the roundings.
+class separation {
+ public:
+  KSELECT_HD explicit separation(tolerance slack) {
+    const float f = slack.relative == 0 ? 0 : fmaf(2, slack.relative, 8 * 0x1p-24F);
+    const float more = 1 + 3 * f;
+    of_distance_ = 2 * f * more;
+    of_radius_ = (1 + f) * more;
+    absolute_ = slack.absolute * more;
+  }
+  // `b` must not be infinite. False if a value is NaN, or another one infinite.
+  KSELECT_HD bool operator()(float a, float b, float radius) const {
+    return fabsf(a - b) > fmaf(of_distance_, a, fmaf(of_radius_, radius, absolute_));
+  }
+
+ private:
+  float of_distance_, of_radius_, absolute_;
+};
+
 // A found object, ordered by distance, then by number. Object numbers have 32 bits.
 using found_object = keyed_candidate<float>;
 using entry = found_object::type;

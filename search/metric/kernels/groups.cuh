@@ -159,7 +159,7 @@ KSELECT_HD void measure_all(const group<M, Simt, Job>& g, const typename M::view
 template <class M>
 struct group_storage {
   std::uint32_t number[simt::warp_size];
-  float radius[simt::warp_size];
+  alignas(16) float radius[simt::warp_size];
   int last[simt::warp_size];  // as in cluster_walk
   int listed;                 // clusters that some query needs
   int taken;                  // of these, by some warp

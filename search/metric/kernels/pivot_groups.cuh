@@ -74,6 +74,7 @@ class pivot_tests {
   KSELECT_HD pivot_tests(const group_type& g, const group_storage<M>& shared)
       : g_(g),
         shared_(shared),
+        apart_(g.job.walk.slack),
         price_(tests_of_distance<M>(g.job.walk.objects)),
         nearest_(nearest_pivot(g)) {}
 
@@ -118,7 +119,6 @@ class pivot_tests {
   template <int count>
   KSELECT_HD std::uint32_t tested(std::int64_t i, int first, std::uint32_t mask) const {
     const pivot_args<M>& walk = g_.job.walk;
-    const float* const measured = pivot_distances(g_);
     float known[count];
     KSELECT_UNROLL
     for (int j = 0; j < count; ++j) {
@@ -126,16 +126,40 @@ class pivot_tests {
     }
     KSELECT_UNROLL
     for (int j = 0; j < count; ++j) {
-      const float* const of_pivot = measured + pivot(first + j) * g_.simt.warps();
-      for (int q = 0; q < g_.active; ++q) {
-        if (apart(of_pivot[q], known[j], shared_.radius[q], walk.slack)) mask &= ~(1U << q);
-      }
+      if (known[j] < INFINITY) mask &= ~ruled_out(pivot(first + j), known[j]);
     }
     return mask;
   }
 
+  // The queries of which an object at this distance from the pivot is none of the hits.
+  KSELECT_HD std::uint32_t ruled_out(int pivot, float known) const {
+    constexpr int most = group_threads / simt::warp_size;
+    const float* const of_pivot = pivot_distances(g_) + pivot * g_.simt.warps();
+    std::uint32_t out = 0;
+    if (g_.active < most) {
+      for (int q = 0; q < g_.active; ++q) {
+        if (apart_(of_pivot[q], known, shared_.radius[q])) out |= 1U << q;
+      }
+      return out;
+    }
+    KSELECT_UNROLL
+    for (int q = 0; q < most; q += 4) {
+      const four measured = reinterpret_cast<const four*>(of_pivot)[q / 4];
+      const four radii = reinterpret_cast<const four*>(shared_.radius)[q / 4];
+      KSELECT_UNROLL
+      for (int j = 0; j < 4; ++j) {
+        if (apart_(measured.of[j], known, radii.of[j])) out |= 1U << (q + j);
+      }
+    }
+    return out;
+  }
+  struct alignas(16) four {
+    float of[4];
+  };
+
   const group_type& g_;
   const group_storage<M>& shared_;
+  separation apart_;
   int price_, nearest_;
 };
 
