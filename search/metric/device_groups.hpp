@@ -20,9 +20,7 @@ std::size_t walk_bytes(const typename cluster_walk<M>::args& walk, int) {
 }
 template <class M>
 std::size_t walk_bytes(const pivot_args<M>& walk, int queries) {
-  constexpr std::size_t window = 2 * sizeof(int);  // pivot_windows
-  return static_cast<std::size_t>(walk.count) *
-         (static_cast<std::size_t>(queries) * sizeof(float) + window);
+  return static_cast<std::size_t>(walk.count) * static_cast<std::size_t>(queries) * sizeof(float);
 }
 
 // One batch of queries. `k` is 0 for all objects within a radius. `Walk`: the arguments of the

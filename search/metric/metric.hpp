@@ -67,17 +67,10 @@ class separation {
   }
   // `b` must not be infinite. False if a value is NaN, or another one infinite.
   KSELECT_HD bool operator()(float a, float b, float radius) const {
-    return fabsf(a - b) > least_gap(a, radius);
-  }
-  // For every b beyond a - reach or a + reach it holds, however these two are rounded.
-  KSELECT_HD float reach(float a, float radius) const {
-    return fmaf(0x1p-22F, a, least_gap(a, radius));
+    return fabsf(a - b) > fmaf(of_distance_, a, fmaf(of_radius_, radius, absolute_));
   }
 
  private:
-  KSELECT_HD float least_gap(float a, float radius) const {
-    return fmaf(of_distance_, a, fmaf(of_radius_, radius, absolute_));
-  }
   float of_distance_, of_radius_, absolute_;
 };
 

@@ -114,7 +114,7 @@ struct approach_kernel {
     const near_objects<M>& near = g.job.walk;
     const std::int64_t size = g.begin(c + 1) - g.begin(c);
     const int count = size < room ? static_cast<int>(size) : room;
-    const std::int64_t first = near.sample_of(g.simt, c, count, away);
+    const std::int64_t first = near.first_of(g.simt, c, count, away);
     void* const staged[1] = {g.staged(g.simt.warp())};
     const float unbounded[1] = {INFINITY};
     for (int i = g.simt.lane(); i < count; i += simt::warp_size) {

@@ -5,16 +5,16 @@
 
 namespace kselect::search::metric_space {
 
-// Of the numbers [first, last) of an array the first for which f holds. It holds for all after it.
-template <class Simt, class F>
-KSELECT_HD std::int64_t first_of(Simt& simt, simt::global<const float> numbers, std::int64_t first,
-                                 std::int64_t last, const F& f) {
+// Of the numbers [first, last) of an ascending array the first that is at least `least`.
+template <class Simt>
+KSELECT_HD std::int64_t first_from(Simt& simt, simt::global<const float> ascending,
+                                   std::int64_t first, std::int64_t last, float least) {
   while (first < last) {
     const std::int64_t between = (first + last) / 2;
-    if (f(simt.load(numbers, between))) {
-      last = between;
-    } else {
+    if (simt.load(ascending, between) < least) {
       first = between + 1;
+    } else {
+      last = between;
     }
   }
   return first;
@@ -35,13 +35,12 @@ struct near_objects {
   // Of cluster c the first of `wanted` members to look at for a query at this distance from its
   // centre: those at about the same distance.
   template <class Simt>
-  KSELECT_HD std::int64_t sample_of(Simt& simt, int c, std::int64_t wanted, float distance) const {
+  KSELECT_HD std::int64_t first_of(Simt& simt, int c, std::int64_t wanted, float distance) const {
     const std::int64_t begin = of.first(simt, c, members.count);
     const std::int64_t end = of.first(simt, c + 1, members.count);
     if (!in_order() || wanted >= end - begin) return begin;
     const std::int64_t base = c * members.count;
-    const auto is_as_far = [&](float d) { return d >= distance; };
-    const std::int64_t middle = first_of(simt, away, base + begin, base + end, is_as_far) - base;
+    const std::int64_t middle = first_from(simt, away, base + begin, base + end, distance) - base;
     const std::int64_t first = middle - wanted / 2;
     if (first < begin) return begin;
     return first + wanted > end ? end - wanted : first;

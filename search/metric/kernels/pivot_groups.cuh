@@ -10,12 +10,21 @@
 // a warp mostly keeps all of its objects or none.
 
 #include "search/metric/kernels/groups.cuh"
-#include "search/metric/kernels/pivot_windows.cuh"
+#include "search/metric/kernels/near_objects.cuh"
 
 namespace kselect::search::metric_space {
 
+template <class M>
+using pivot_group_job = group_job<M, pivot_args<M>>;  // the table: [pivots][objects]
+
 // Tests of that many pivots have their loads in flight together.
 inline constexpr int pivots_at_once = 4;
+
+// A group's distances to the pivots: [pivots][warps], so that a pivot's are neighbours.
+template <class M, class Simt>
+KSELECT_HD float* pivot_distances(const group<M, Simt, pivot_group_job<M>>& g) {
+  return g.template of_clusters<float>();
+}
 
 template <class M, class Simt>
 KSELECT_HD void ask_pivots(const group<M, Simt, pivot_group_job<M>>& g,
@@ -69,10 +78,19 @@ class pivot_tests {
         price_(tests_of_distance<M>(g.job.walk.objects)),
         nearest_(nearest_pivot(g)) {}
 
-  KSELECT_HD int nearest() const { return nearest_; }
-  KSELECT_HD const separation& apart() const { return apart_; }
+  // Of the objects of the nearest pivot the first that is as far from it as the group's first
+  // query: near ones are mostly around it, and those that are found first bound the radius.
+  KSELECT_HD std::int64_t middle() const {
+    const pivot_args<M>& walk = g_.job.walk;
+    const float away = pivot_distances(g_)[nearest_ * g_.simt.warps()];
+    const std::int64_t base = nearest_ * walk.objects.count;
+    const std::int64_t first = base + g_.simt.load(walk.cells, nearest_);
+    const std::int64_t last = base + g_.simt.load(walk.cells, nearest_ + 1);
+    return first_from(g_.simt, walk.table, first, last, away) - base;
+  }
 
   KSELECT_HD std::uint32_t kept(std::int64_t i, std::uint32_t mask) const {
+    if (g_.job.walk.count == 0) return mask;
     int left = most(mask);
     mask = tested<1>(i, 0, mask);
     for (int first = 1, tests = g_.active; first < g_.job.walk.count; first += pivots_at_once) {
@@ -145,17 +163,17 @@ class pivot_tests {
   int price_, nearest_;
 };
 
-// As cluster_parts. A part has an object for each lane of the warp.
+// As cluster_parts. A part has an object for each thread of the block.
 template <class M, class Simt, class F>
 class pivot_parts {
  public:
   using group_type = group<M, Simt, pivot_group_job<M>>;
   KSELECT_HD pivot_parts(const group_type& g, group_storage<M>& shared, const F& f)
-      : g_(g), members_(g, shared, f), tests_(after_asking(g, shared)), row_(g.simt.warp()) {
-    const pivot_windows<M, Simt> windows(g);
-    windows.find(shared, tests_.apart());
-    g.simt.sync_block();
-    middle_ = windows.middle(tests_.nearest());
+      : g_(g), shared_(shared), members_(g, shared, f), tests_(after_asking(g, shared)) {
+    // From some objects before the middle on, and around to there. The start is a multiple of
+    // a warp's objects.
+    const std::int64_t before = tests_.middle() - 2 * g.simt.threads();
+    start_ = before < 0 ? 0 : before / simt::warp_size * simt::warp_size;
   }
 
   template <class Between>
@@ -163,22 +181,19 @@ class pivot_parts {
 
   KSELECT_HD bool next() {
     Simt& simt = g_.simt;
-    const pivot_windows<M, Simt> windows(g_);
-    // Warps take the rows of all pieces in turn.
-    for (;; ++piece_) {
-      if (piece_ == windows.pieces()) {
-        members_.finish();
-        return false;
-      }
-      const auto [first, last] = windows.piece(piece_, tests_.nearest(), middle_);
-      const int i = first + row_ * simt::warp_size + simt.lane();
-      if (i - simt.lane() < last) {
-        row_ += simt.warps();
-        look_at(i < last, i < last ? i : first);
-        return true;
-      }
-      row_ -= (last - first + simt::warp_size - 1) / simt::warp_size;
+    const std::int64_t n = g_.job.walk.objects.count, number = base_ + simt.thread();
+    if (base_ >= n) {
+      members_.finish();
+      return false;
     }
+    base_ += simt.threads();
+    const std::int64_t i = start_ + number < n ? start_ + number : start_ + number - n;
+    // Threads without an object test one again, for no query.
+    const bool has = number < n;
+    const std::uint32_t mask = tests_.kept(has ? i : start_, has ? g_.all() : std::uint32_t{0});
+    if (has) simt.count(simt::counter::pruned, g_.active - Simt::popc(mask));
+    members_.compare(has, i, mask);
+    return true;
   }
 
  private:
@@ -188,17 +203,11 @@ class pivot_parts {
     return {g, shared};
   }
 
-  // Lanes without an object test one again, for no query.
-  KSELECT_HD void look_at(bool has, int i) {
-    const std::uint32_t mask = tests_.kept(i, has ? g_.all() : std::uint32_t{0});
-    if (has) g_.simt.count(simt::counter::pruned, g_.active - Simt::popc(mask));
-    members_.compare(has, i, mask);
-  }
-
   const group_type& g_;
+  group_storage<M>& shared_;
   member_search<group_type, F> members_;
   pivot_tests<M, Simt> tests_;
-  int row_, piece_ = 0, middle_ = 0;
+  std::int64_t start_ = 0, base_ = 0;
 };
 template <class M, class Simt, class F>
 KSELECT_HD pivot_parts<M, Simt, F> parts_of(const group<M, Simt, pivot_group_job<M>>& g,
