@@ -117,13 +117,14 @@ class group_search {
   // Calls f(n), a constant: how many queries an object is compared with at once.
   template <class F>
   void with_width(const uploaded<M>& queries, const F& f) const {
-    if constexpr (std::is_same_v<Walk, cluster_args> && requires { M::is_long(queries.view); }) {
-      const bool has_many = threads_ / simt::warp_size >= many_at_once;  // queries of a group
-      if (has_many && M::is_long(queries.view)) {
-        return f(std::integral_constant<int, many_at_once>{});
+    if constexpr (requires { M::is_long(queries.view); }) {
+      constexpr int if_long = std::is_same_v<Walk, cluster_args> ? many_at_once : few_at_once;
+      const bool has_enough = threads_ / simt::warp_size >= if_long;  // queries of a group
+      if (has_enough && M::is_long(queries.view)) {
+        return f(std::integral_constant<int, if_long>{});
       }
     }
-    f(std::integral_constant<int, few_at_once>{});
+    f(std::integral_constant<int, at_once_if_short<M>>{});
   }
 
   template <int at_once, class Of>
@@ -138,8 +139,9 @@ class group_search {
             .known = with.known.view()};
   }
 
-  template <int at_once, class Enqueue>
+  template <int width, class Enqueue>
   void put_in_order(const uploaded<M>& queries, const memory& with, const Enqueue& enqueue) const {
+    constexpr int at_once = width == at_once_if_short<M> ? width : many_at_once;
     enqueue.template operator()<approach_kernel<M, at_once>>(
         grid_of(approach_), {.job = job_of<at_once>(queries, approach_, near_, {}, with),
                              .k = k_,

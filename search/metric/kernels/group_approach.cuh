@@ -12,7 +12,7 @@
 
 namespace kselect::search::metric_space {
 
-template <class M, int at_once = few_at_once>
+template <class M, int at_once = at_once_if_short<M>>
 struct approach_kernel {
   using Job = group_job<M, near_objects<M>, at_once>;
   static constexpr int max_threads = group_threads, min_blocks = group_blocks<Job>;

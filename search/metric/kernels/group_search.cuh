@@ -2,6 +2,7 @@
 // Searches by groups: the k nearest objects, and all within a radius.
 
 #include "kselect/simt/assert.hpp"
+#include "search/metric/kernels/cluster_groups.cuh"
 #include "search/metric/kernels/hit_list.cuh"
 #include "search/metric/kernels/pivot_groups.cuh"
 
@@ -12,7 +13,7 @@ template <class M, class Job = group_job<M>>
 struct nearest_kernel {
   static constexpr int max_threads = group_threads, min_blocks = group_blocks<Job>;
   struct storage {
-    group_storage<M> group;
+    group_storage<Job> group;
     entry bound[simt::warp_size];  // a greater entry is none of the k nearest
     int found[simt::warp_size];    // entries in a query's list
     int wanted;                    // the number of the next meeting, once a list is long
@@ -29,7 +30,11 @@ struct nearest_kernel {
   // A list longer than this is cut to its k least entries. The warps meet for it after their parts,
   // in each of which a thread mostly adds no more than an entry. A part has up to two objects for a
   // thread; a list that has no room for all begins again.
-  KSELECT_HD static constexpr int longest_list(int k) { return 2 * k > k + 64 ? 2 * k : k + 64; }
+  // A cut costs the warps a wait, and spares distances: those of long objects are worth it sooner.
+  KSELECT_HD static constexpr int longest_list(int k) {
+    if (Job::at_once == one_at_once) return 2 * k > k + 64 ? 2 * k : k + 64;
+    return k / 2 > 16 ? k + k / 2 : k + 16;
+  }
   static constexpr int worth_a_cut = 8;  // entries more than k, when the warps meet
   static constexpr int list_room(int k, int threads) { return longest_list(k) + threads; }
 
@@ -180,7 +185,7 @@ template <class M, class Job = group_job<M>>
 struct within_group_kernel {
   static constexpr int max_threads = group_threads, min_blocks = group_blocks<Job>;
   struct storage {
-    group_storage<M> group;
+    group_storage<Job> group;
   };
   struct args {
     Job job;  // without lists

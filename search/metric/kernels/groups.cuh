@@ -34,21 +34,24 @@ struct group_layout {
 };
 
 // Queries that a thread compares an object with at once. More share a load, which counts where
-// objects are long; fewer leave registers for more blocks, which hide more of the waits.
-inline constexpr int few_at_once = 4, many_at_once = 8;
+// objects are long; fewer leave registers for more blocks, which hide more of the waits. One: the
+// warp lists the pairs that a test leaves over, and a thread compares those of one.
+inline constexpr int one_at_once = 1, few_at_once = 4, many_at_once = 8;
+template <class M>
+inline constexpr int at_once_if_short = screening<M> ? one_at_once : few_at_once;
 
-// Of the kernels' blocks. A thread that compares with four queries needs up to 80 registers, one
-// that compares with eight up to 128.
+// Of the kernels' blocks. They leave a thread 64, 80 and 128 registers.
 inline constexpr int group_threads = 256;
 template <class Job>
-inline constexpr int group_blocks = Job::at_once == few_at_once ? (Job::by_pairs ? 4 : 3) : 2;
+inline constexpr int group_blocks = Job::at_once == one_at_once   ? 4
+                                    : Job::at_once == few_at_once ? 3
+                                                                  : 2;
 
 // The queries that groups take, and the index that they are searched in.
-template <class M, class Walk = typename cluster_walk<M>::args, int most_at_once = few_at_once>
+template <class M, class Walk = typename cluster_walk<M>::args,
+          int most_at_once = at_once_if_short<M>>
 struct group_job {
   static constexpr int at_once = most_at_once;
-  // Words are compared by pairs, one query a thread, which takes 64 registers.
-  static constexpr bool by_pairs = screening<M> && !std::is_same_v<Walk, pivot_args<M>>;
   typename M::view queries;
   Walk walk;
   std::int64_t count;
@@ -58,11 +61,24 @@ struct group_job {
   simt::global<float> known;
 };
 
+// What a group knows of its queries.
+template <class Job>
+struct group_storage {
+  std::uint32_t number[simt::warp_size];
+  alignas(16) float radius[simt::warp_size];
+  int last[simt::warp_size];  // as in cluster_walk
+  int listed;                 // clusters that some query needs
+  int taken;                  // of these, by some warp
+  pair_memory<Job::at_once == one_at_once, group_threads / simt::warp_size> pairs;
+};
+
 // A block's part of a job: places `first` to first + active - 1 of the order.
 template <class M, class Simt, class Job = group_job<M>>
 struct group {
   using metric = M;
   using executor = Simt;
+  using storage = group_storage<Job>;
+  static constexpr bool by_pairs = Job::at_once == one_at_once;
   Simt& simt;
   const Job& job;
   std::int64_t first;
@@ -155,21 +171,10 @@ KSELECT_HD void measure_all(const group<M, Simt, Job>& g, const typename M::view
   if (mask != 0) measure_next<1>(g, objects, i, radii, mask, f);
 }
 
-// What a group knows of its queries.
-template <class M>
-struct group_storage {
-  std::uint32_t number[simt::warp_size];
-  alignas(16) float radius[simt::warp_size];
-  int last[simt::warp_size];  // as in cluster_walk
-  int listed;                 // clusters that some query needs
-  int taken;                  // of these, by some warp
-  pair_memory<M, group_threads / simt::warp_size> pairs;
-};
-
 // Calls f(q, distance) for each query of the group and one of the centres or pivots. Distances that
 // the approach kept are not measured again.
 template <class M, class Simt, class Job, class F>
-KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage<M>& shared,
+KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage<Job>& shared,
                                const typename M::view& centres, int c, const F& f) {
   if (g.job.known.size == 0) return measure_all(g, centres, c, nullptr, g.all(), f);
   constexpr int most = group_threads / simt::warp_size;
@@ -185,197 +190,15 @@ KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage
   }
 }
 
-// Of a list of clusters whose objects are long.
+// Of indexes whose objects are long.
 template <class M>
 using long_job = group_job<M, typename cluster_walk<M>::args, many_at_once>;
-
-// A group that searches a list of clusters.
-template <class M, class Simt, int at_once>
-using cluster_group = group<M, Simt, group_job<M, typename cluster_walk<M>::args, at_once>>;
-
-// The objects that a group searches, and their numbers.
 template <class M>
-KSELECT_HD const typename M::view& objects_of(const typename cluster_walk<M>::args& walk) {
-  return walk.members;
-}
-template <class M>
-KSELECT_HD const typename M::view& objects_of(const pivot_args<M>& walk) {
-  return walk.objects;
-}
-template <class Group>
-KSELECT_HD std::int64_t number_of(const Group& g, std::int64_t i) {
-  if constexpr (requires { g.job.walk.member_numbers; }) {
-    return g.simt.load(g.job.walk.member_numbers, i);
-  } else {
-    return g.simt.load(g.job.walk.numbers, i);
-  }
-}
-
-// Compares these objects with the queries of a group.
-template <class Group, class F>
-class member_search {
- public:
-  using M = typename Group::metric;
-  // f(q, distance, object number).
-  KSELECT_HD member_search(const Group& g, group_storage<M>& shared, const F& f)
-      : g_(g), shared_(shared), f_(f) {}
-
-  // All lanes of a warp: the caller's object i, if it `has` one, with the queries of a mask.
-  KSELECT_HD void compare(bool has, std::int64_t i, std::uint32_t mask) {
-    if (!has) return;
-    measure_all(g_, objects_of<M>(g_.job.walk), i, shared_.radius, mask,
-                [&](int q, float d) { f_(q, d, number_of(g_, i)); });
-  }
-  KSELECT_HD void finish() {}
-
- private:
-  const Group& g_;
-  const group_storage<M>& shared_;
-  const F& f_;
-};
-template <class Group, class F>
-requires screening<typename Group::metric>
-class member_search<Group, F> {
- public:
-  using M = typename Group::metric;
-  KSELECT_HD member_search(const Group& g, group_storage<M>& shared, const F& f)
-      : g_(g),
-        f_(f),
-        pairs_(g.simt, shared.pairs.of_warp[g.simt.warp()], objects_of<M>(g.job.walk), {g},
-               shared.radius) {}
-
-  KSELECT_HD void compare(bool has, std::int64_t i, std::uint32_t mask) {
-    pairs_.test(has, static_cast<std::uint32_t>(i), mask, found());
-  }
-  // Some of what compare() got may be compared only here.
-  KSELECT_HD void finish() { pairs_.finish(found()); }
-
- private:
-  struct staged_queries {
-    const Group& g;
-    KSELECT_HD void* operator()(int q) const { return g.staged(q); }
-  };
-  KSELECT_HD auto found() const {
-    return [this](int q, float d, std::uint32_t i) { f_(q, d, number_of(g_, i)); };
-  }
-
-  const Group& g_;
-  const F& f_;
-  pair_list<M, typename Group::executor, group_threads / simt::warp_size, staged_queries> pairs_;
-};
-
-// Measures the centres, and finds which queries no bound keeps from a cluster: a mask for each.
-template <class M, class Simt, int at_once, class F, class Between>
-KSELECT_HD void ask_centres(const cluster_group<M, Simt, at_once>& g, group_storage<M>& shared,
-                            const F& f, const Between& between) {
-  Simt& simt = g.simt;
-  const auto& walk = g.job.walk;
-  auto* const masks = g.template of_clusters<std::uint32_t>();
-  for (int base = 0; base < walk.clusters; base += simt.threads()) {
-    const int c = base + simt.thread();
-    if (c < walk.clusters) {
-      const float reach = simt.load(walk.radii, c);
-      std::uint32_t mask = 0;
-      measure_centre(g, shared, walk.centres, c, [&](int q, float d) {
-        const float radius = shared.radius[q];
-        if (d <= radius) f(q, d, simt.load(walk.centre_numbers, c));
-        if (!separated(d, reach, radius, walk.slack)) mask |= 1U << q;
-        if (separated(reach, d, radius, walk.slack)) simt.atomic_min(shared.last[q], c);
-      });
-      masks[c] = mask;
-    }
-    between();
-  }
-  simt.sync_block();
-}
-
-// Takes from each mask the queries that an earlier cluster contains, and lists the others.
-template <class M, class Simt, int at_once>
-KSELECT_HD void list_clusters(const cluster_group<M, Simt, at_once>& g, group_storage<M>& shared) {
-  Simt& simt = g.simt;
-  const int clusters = g.job.walk.clusters;
-  auto* const masks = g.template of_clusters<std::uint32_t>();
-  auto* const list = reinterpret_cast<int*>(masks + clusters);
-  for (int c = simt.thread(); c < clusters; c += simt.threads()) {
-    std::uint32_t mask = masks[c];
-    for (int q = 0; q < g.active; ++q) {
-      if (c > shared.last[q]) mask &= ~(1U << q);
-    }
-    const std::int64_t size = g.begin(c + 1) - g.begin(c);
-    simt.count(simt::counter::pruned, (g.active - Simt::popc(mask)) * size);
-    masks[c] = mask;
-    if (mask != 0 && size > 0) list[simt.atomic_add(shared.listed, 1)] = c;
-  }
-  simt.sync_block();
-}
-
-// The search of a group's clusters in parts: of a cluster that a warp took, up to two members a
-// lane. Calls f(q, distance, object) in one thread for each object that is at most the radius of
-// query q of the group away. A radius may shrink between two parts.
-template <class Group, class F>
-class cluster_parts {
- public:
-  using storage = group_storage<typename Group::metric>;
-  KSELECT_HD cluster_parts(const Group& g, storage& shared, const F& f)
-      : g_(g), shared_(shared), f_(f), members_(g, shared, f) {}
-
-  // All threads, once, before the parts. They call between() together after each few centres.
-  template <class Between>
-  KSELECT_HD void begin(const Between& between) {
-    ask_centres(g_, shared_, f_, between);
-    list_clusters(g_, shared_);
-  }
-
-  // The warp's next part. False if there is none any more.
-  KSELECT_HD bool next() {
-    if (left_ <= 0 && !take_cluster()) {
-      members_.finish();
-      return false;
-    }
-    for (int step = 0; step < 2 && left_ > 0; ++step) {
-      members_.compare(i_ < end_, i_, mask_);
-      i_ += simt::warp_size;
-      left_ -= simt::warp_size;
-    }
-    return true;
-  }
-
- private:
-  // Warps take clusters of the list in turn, one when the last is done: none waits long for the
-  // others. False if all are taken. Object numbers have 32 bits; so have registers.
-  KSELECT_HD bool take_cluster() {
-    auto& simt = g_.simt;
-    const auto* const masks = g_.template of_clusters<std::uint32_t>();
-    const auto* const list = reinterpret_cast<const int*>(masks + g_.job.walk.clusters);
-    const int taken = simt.lane() == 0 ? simt.atomic_add(shared_.taken, 1) : 0;
-    const int at = simt.shfl(simt::full_mask, taken, 0);
-    if (at >= shared_.listed) return false;
-    const int c = list[at];
-    mask_ = masks[c];
-    if (simt.lane() == 0) simt.count(simt::counter::clusters, simt.popc(mask_));
-    const auto begin = static_cast<int>(g_.begin(c));
-    end_ = static_cast<int>(g_.begin(c + 1));
-    i_ = begin + simt.lane();
-    left_ = end_ - begin;
-    return true;
-  }
-
-  const Group& g_;
-  storage& shared_;
-  const F& f_;
-  member_search<Group, F> members_;
-  int i_ = 0, end_ = 0, left_ = 0;
-  std::uint32_t mask_ = 0;
-};
-template <class M, class Simt, int at_once, class F>
-KSELECT_HD auto parts_of(const cluster_group<M, Simt, at_once>& g, group_storage<M>& shared,
-                         const F& f) {
-  return cluster_parts<cluster_group<M, Simt, at_once>, F>(g, shared, f);
-}
+using long_pivot_job = group_job<M, pivot_args<M>, few_at_once>;
 
 // Stages the queries of a group; radius(query number) is that of one.
 template <class M, class Simt, class Job, class Radius>
-KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage<M>& shared,
+KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage<Job>& shared,
                             const Radius& radius) {
   Simt& simt = g.simt;
   for (int q = 0; q < g.active; ++q) {
@@ -389,7 +212,7 @@ KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage<M>& shar
 // Before the first part of a search. No thread may still read what an earlier one left. A barrier
 // must follow.
 template <class M, class Simt, class Job>
-KSELECT_HD void begin_search(const group<M, Simt, Job>& g, group_storage<M>& shared) {
+KSELECT_HD void begin_search(const group<M, Simt, Job>& g, group_storage<Job>& shared) {
   const int thread = g.simt.thread();
   if (thread < g.active) shared.last[thread] = 0x7fffffff;
   if (thread == 0) shared.listed = shared.taken = 0;

@@ -28,6 +28,8 @@ struct long_kernels<M> {
   static auto approach() { return &start<approach_kernel<M, many_at_once>>; }
   static auto nearest() { return &start<nearest_kernel<M, long_job<M>>>; }
   static auto within() { return &start<within_group_kernel<M, long_job<M>>>; }
+  static auto nearest_by_pivots() { return &start<nearest_kernel<M, long_pivot_job<M>>>; }
+  static auto within_by_pivots() { return &start<within_group_kernel<M, long_pivot_job<M>>>; }
 };
 
 }  // namespace kselect::search::metric_space

@@ -9,27 +9,29 @@
 // objects. The objects lie in the order of their nearest pivots, and of the distances to these, so
 // a warp mostly keeps all of its objects or none.
 
-#include "search/metric/kernels/groups.cuh"
+#include "search/metric/kernels/member_search.cuh"
 #include "search/metric/kernels/near_objects.cuh"
 
 namespace kselect::search::metric_space {
 
+// Of the table [pivots][objects].
 template <class M>
-using pivot_group_job = group_job<M, pivot_args<M>>;  // the table: [pivots][objects]
+using pivot_group_job = group_job<M, pivot_args<M>>;
+template <class M, class Simt, int at_once>
+using pivot_group = group<M, Simt, group_job<M, pivot_args<M>, at_once>>;
 
 // Tests of that many pivots have their loads in flight together.
 inline constexpr int pivots_at_once = 4;
 
 // A group's distances to the pivots: [pivots][warps], so that a pivot's are neighbours.
-template <class M, class Simt>
-KSELECT_HD float* pivot_distances(const group<M, Simt, pivot_group_job<M>>& g) {
+template <class Group>
+KSELECT_HD float* pivot_distances(const Group& g) {
   return g.template of_clusters<float>();
 }
 
-template <class M, class Simt>
-KSELECT_HD void ask_pivots(const group<M, Simt, pivot_group_job<M>>& g,
-                           const group_storage<M>& shared) {
-  Simt& simt = g.simt;
+template <class Group>
+KSELECT_HD void ask_pivots(const Group& g, const typename Group::storage& shared) {
+  auto& simt = g.simt;
   const int stride = simt.warps();
   auto* const measured = pivot_distances(g);
   for (int p = simt.thread(); p < g.job.walk.count; p += simt.threads()) {
@@ -51,9 +53,9 @@ KSELECT_HD int tests_of_distance(const typename M::view& objects) {
 }
 
 // The pivot nearest to the group's first query, and mostly to all of them. Each warp finds it.
-template <class M, class Simt>
-KSELECT_HD int nearest_pivot(const group<M, Simt, pivot_group_job<M>>& g) {
-  Simt& simt = g.simt;
+template <class Group>
+KSELECT_HD int nearest_pivot(const Group& g) {
+  auto& simt = g.simt;
   const float* const measured = pivot_distances(g);
   entry best = ~entry{0};
   for (int p = simt.lane(); p < g.job.walk.count; p += simt::warp_size) {
@@ -67,11 +69,11 @@ KSELECT_HD int nearest_pivot(const group<M, Simt, pivot_group_job<M>>& g) {
 // nearest to the queries comes first: it mostly rules out most. A warp takes as long as its thread
 // with most queries. So further pivots are tested while the last ones took enough queries from that
 // thread.
-template <class M, class Simt>
+template <class Group>
 class pivot_tests {
  public:
-  using group_type = group<M, Simt, pivot_group_job<M>>;
-  KSELECT_HD pivot_tests(const group_type& g, const group_storage<M>& shared)
+  using M = typename Group::metric;
+  KSELECT_HD pivot_tests(const Group& g, const typename Group::storage& shared)
       : g_(g),
         shared_(shared),
         apart_(g.job.walk.slack),
@@ -106,7 +108,7 @@ class pivot_tests {
  private:
   // The queries of the object that has most.
   KSELECT_HD int most(std::uint32_t mask) const {
-    const auto own = static_cast<std::uint32_t>(Simt::popc(mask));
+    const auto own = static_cast<std::uint32_t>(Group::executor::popc(mask));
     return static_cast<int>(g_.simt.reduce_max(simt::full_mask, own));
   }
   // The nearest is number 0. Beyond the last comes the last again: the test is the same.
@@ -157,19 +159,18 @@ class pivot_tests {
     float of[4];
   };
 
-  const group_type& g_;
-  const group_storage<M>& shared_;
+  const Group& g_;
+  const typename Group::storage& shared_;
   separation apart_;
   int price_, nearest_;
 };
 
 // As cluster_parts. A part has an object for each thread of the block.
-template <class M, class Simt, class F>
+template <class Group, class F>
 class pivot_parts {
  public:
-  using group_type = group<M, Simt, pivot_group_job<M>>;
-  KSELECT_HD pivot_parts(const group_type& g, group_storage<M>& shared, const F& f)
-      : g_(g), shared_(shared), members_(g, shared, f), tests_(after_asking(g, shared)) {
+  KSELECT_HD pivot_parts(const Group& g, typename Group::storage& shared, const F& f)
+      : g_(g), members_(g, shared, f), tests_(after_asking(g, shared)) {
     // From some objects before the middle on, and around to there. The start is a multiple of
     // a warp's objects.
     const std::int64_t before = tests_.middle() - 2 * g.simt.threads();
@@ -180,7 +181,7 @@ class pivot_parts {
   KSELECT_HD void begin(const Between&) {}
 
   KSELECT_HD bool next() {
-    Simt& simt = g_.simt;
+    auto& simt = g_.simt;
     const std::int64_t n = g_.job.walk.objects.count, number = base_ + simt.thread();
     if (base_ >= n) {
       members_.finish();
@@ -191,28 +192,27 @@ class pivot_parts {
     // Threads without an object test one again, for no query.
     const bool has = number < n;
     const std::uint32_t mask = tests_.kept(has ? i : start_, has ? g_.all() : std::uint32_t{0});
-    if (has) simt.count(simt::counter::pruned, g_.active - Simt::popc(mask));
+    if (has) simt.count(simt::counter::pruned, g_.active - Group::executor::popc(mask));
     members_.compare(has, i, mask);
     return true;
   }
 
  private:
-  KSELECT_HD static pivot_tests<M, Simt> after_asking(const group_type& g,
-                                                      group_storage<M>& shared) {
+  KSELECT_HD static pivot_tests<Group> after_asking(const Group& g,
+                                                    typename Group::storage& shared) {
     ask_pivots(g, shared);
     return {g, shared};
   }
 
-  const group_type& g_;
-  group_storage<M>& shared_;
-  member_search<group_type, F> members_;
-  pivot_tests<M, Simt> tests_;
+  const Group& g_;
+  member_search<Group, F> members_;
+  pivot_tests<Group> tests_;
   std::int64_t start_ = 0, base_ = 0;
 };
-template <class M, class Simt, class F>
-KSELECT_HD pivot_parts<M, Simt, F> parts_of(const group<M, Simt, pivot_group_job<M>>& g,
-                                            group_storage<M>& shared, const F& f) {
-  return {g, shared, f};
+template <class M, class Simt, int at_once, class F>
+KSELECT_HD auto parts_of(const pivot_group<M, Simt, at_once>& g,
+                         typename pivot_group<M, Simt, at_once>::storage& shared, const F& f) {
+  return pivot_parts<pivot_group<M, Simt, at_once>, F>(g, shared, f);
 }
 
 }  // namespace kselect::search::metric_space

@@ -1,5 +1,5 @@
 #pragma once
-// For metrics with a test that spares most comparisons (`screens`, as levenshtein has). If a lane
+// For metrics with a test that spares most comparisons (`screens`). If a lane
 // compared what its own object's tests left over, most lanes would wait for the few that have
 // something. So a warp lists the pairs of an object and a query that may be near, and compares them
 // when each lane has one.
@@ -22,10 +22,10 @@ struct warp_pairs {
   std::uint32_t objects[room];
   std::uint8_t queries[room];
 };
-template <class M, int warps>
+template <bool has_pairs, int warps>
 struct pair_memory {};
-template <screening M, int warps>
-struct pair_memory<M, warps> {
+template <int warps>
+struct pair_memory<true, warps> {
   warp_pairs<warps> of_warp[warps];
 };
 

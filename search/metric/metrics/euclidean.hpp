@@ -92,15 +92,17 @@ struct euclidean {
   }
   static void write_image(const set&, std::byte* memory, int threads);
   static view attach(const set&, std::byte* memory);
+  // Staged queries are padded as rows are.
   static std::size_t staged_bytes(const set& queries) {
-    return static_cast<std::size_t>(queries.dimension()) * sizeof(float);
+    return static_cast<std::size_t>(queries.padded()) * sizeof(float);
   }
 
   template <class Simt>
   KSELECT_HD static void stage(Simt& simt, const view& queries, std::int64_t q, void* staged) {
     auto* const x = static_cast<float*>(staged);
-    for (int c = simt.thread(); c < queries.dimension; c += simt.threads()) {
-      x[c] = simt.load(queries.data, c * queries.count + q);
+    const int padded = (queries.dimension + partial_sums - 1) / partial_sums * partial_sums;
+    for (int c = simt.thread(); c < padded; c += simt.threads()) {
+      x[c] = c < queries.dimension ? simt.load(queries.data, c * queries.count + q) : 0;
     }
   }
   template <class Simt>
@@ -122,8 +124,40 @@ struct euclidean {
   // Optional, for kernels: so many tests of a query on a pivot take as long as a distance.
   KSELECT_HD static int tests_of_distance(const view& v) { return 4 + v.dimension / 4; }
 
-  // Optional: whether an object is so long that it should be read for many queries at once.
+  // Optional: whether an object is so long that it should be read for several queries at once, and
+  // a screening of some components would spare little.
   static bool is_long(const view& v) { return v.dimension >= 64; }
+
+  // Optional, for kernels: the first eight components tell of most vectors that they are too far
+  // away.
+  static constexpr bool screens = true;
+  struct outline {
+    float first[partial_sums];
+  };
+  template <class Simt>
+  KSELECT_HD static outline outline_of(Simt& simt, const view& v, std::int64_t i) {
+    outline own;
+    load_some(simt, v, i, 0, own.first);
+    return own;
+  }
+  KSELECT_HD static outline outline_of_staged(const void* staged) {
+    const auto* const at = static_cast<const four*>(staged);
+    const four parts[2] = {at[0], at[1]};
+    outline own;
+    KSELECT_UNROLL
+    for (int c = 0; c < partial_sums; ++c) own.first[c] = parts[c / 4].values[c % 4];
+    return own;
+  }
+  template <class Simt>
+  KSELECT_HD static bool certainly_beyond(Simt&, const outline& a, const outline& b, float radius) {
+    float sum = 0;
+    KSELECT_UNROLL
+    for (int c = 0; c < partial_sums; ++c) {
+      const float difference = a.first[c] - b.first[c];
+      sum = fmaf(difference, difference, sum);
+    }
+    return sum > most_square(radius);
+  }
 
   // Optional, for kernels: compares object i with several staged queries, aligned to 16 bytes, at
   // once. A component is loaded once for all. Calls f(j, distance) for those at most radii[j] away.
@@ -162,13 +196,11 @@ struct euclidean {
       check += check < often ? check : often;
       if (all_beyond(sums, radii)) return;
     }
-    KSELECT_UNROLL
-    for (int lane = 0; lane < partial_sums; ++lane) {
-      if (c + lane >= v.dimension) break;
+    if (c < v.dimension) {
+      float y[partial_sums];
+      load_some(simt, v, i, c, y);
       KSELECT_UNROLL
-      for (int j = 0; j < count; ++j) {
-        add(simt, v, i, static_cast<const float*>(staged[j]), c + lane, sums[j][lane]);
-      }
+      for (int j = 0; j < count; ++j) add_eight(y, staged[j], c, sums[j]);
     }
     KSELECT_UNROLL
     for (int j = 0; j < count; ++j) {
@@ -208,6 +240,15 @@ struct euclidean {
     for (int lane = 0; lane < partial_sums; ++lane) {
       const float difference = y[lane] - parts[lane / 4].values[lane % 4];
       sums[lane] = difference * difference;
+    }
+  }
+  // The same of the last components; 0 beyond them.
+  template <class Simt>
+  KSELECT_HD static void load_some(Simt& simt, const view& v, std::int64_t i, int c,
+                                   float (&y)[partial_sums]) {
+    KSELECT_UNROLL
+    for (int lane = 0; lane < partial_sums; ++lane) {
+      y[lane] = c + lane < v.dimension ? simt.load(v.data, (c + lane) * v.count + i) : 0;
     }
   }
   template <int count>

@@ -1,6 +1,6 @@
-// Searches by groups of vectors so long that a thread compares an object with eight queries at
-// once. A group then has eight queries; the last has fewer, and near clusters leave some of them
-// over.
+// Searches by groups of vectors so long that a thread compares an object with several queries at
+// once: eight on a list of clusters, four on an SSS-Index. A group then has eight queries; the last
+// has fewer, and near clusters leave some of them over.
 
 #include <random>
 
@@ -30,14 +30,18 @@ world of_dimension(std::int64_t dimension, std::int64_t objects, std::int64_t qu
           std::make_unique<set_holder<euclidean>>(euclidean::set(asked, queries, dimension))};
 }
 
-TEST(LongVectors, AreComparedWithManyQueriesAtOnce) {
+class LongVectors : public testing::TestWithParam<index_kind> {};
+
+// Shorter ones, too, down to one component: those are compared by pairs.
+TEST_P(LongVectors, AreComparedWithManyQueriesAtOnce) {
   const auto place = fibers_in_order(simt::schedule::random, 5);
-  for (const std::int64_t dimension : {63, 64, 67, 100}) {
+  for (const std::int64_t dimension : {1, 7, 8, 20, 63, 64, 67, 100}) {
     const world w = of_dimension(dimension, 260, 21);
-    const index_data index = w.build(index_kind::list_of_clusters, *place);
+    const index_data index = w.build(GetParam(), *place);
     for (const int threads : {256, 128}) {
-      const auto search = w.in.open(*w.objects, index, *place,
-                                    {.walk = walk_rule::groups, .block_threads = threads});
+      search_options how{.walk = walk_rule::groups, .block_threads = threads};
+      if (GetParam() == index_kind::sss) how.distribution = distribution_rule::groups;
+      const auto search = w.in.open(*w.objects, index, *place, how);
       for (const std::int64_t k : {1, 30}) {
         search_report report;
         const knn_answer answer = search->knn(*w.queries, k, {}, report);
@@ -52,6 +56,9 @@ TEST(LongVectors, AreComparedWithManyQueriesAtOnce) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Both, LongVectors,
+                         testing::Values(index_kind::list_of_clusters, index_kind::sss));
 
 }  // namespace
 }  // namespace kselect::search::metric_space

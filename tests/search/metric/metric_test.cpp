@@ -159,5 +159,37 @@ TEST(Separated, NeedsMoreThanTheRadius) {
   EXPECT_FALSE(separated(4, 1, std::nextafter(3.0F, 0.0F), {1e-6F, 0}));
 }
 
+// It never holds where `separated` does not, and is no weaker by more than a few roundings.
+TEST(Separation, IsSeparatedOfMostPairs) {
+  std::mt19937 random(4);
+  std::uniform_real_distribution<float> number(0, 10), off(-2e-5F, 2e-5F);
+  for (const tolerance slack :
+       {tolerance{}, tolerance{1e-6F, 0}, tolerance{0, 0.25F}, tolerance{3e-7F, 1e-3F}}) {
+    const separation test(slack);
+    int apart = 0;
+    for (int i = 0; i < 20000; ++i) {
+      const float a = number(random), b = number(random);
+      const float gap = std::abs(a - b) - slack.absolute, radius = gap * (1 + off(random));
+      if (radius < 0) continue;
+      const bool exact = separated(a, b, radius, slack) || separated(b, a, radius, slack);
+      if (test(a, b, radius)) {
+        ++apart;
+        EXPECT_TRUE(exact) << a << ' ' << b << ' ' << radius;
+      }
+      EXPECT_TRUE(test(a, b, radius * (1 - 1e-4F) - 1e-4F) || !exact) << a << ' ' << b;
+    }
+    EXPECT_GT(apart, 1000);
+  }
+}
+TEST(Separation, OfWhatOverflowedTellsNothing) {
+  const separation test({1e-6F, 0});
+  EXPECT_TRUE(test(6, 2, 3));
+  EXPECT_TRUE(test(2, 6, 3));
+  EXPECT_FALSE(test(6, 2, INFINITY));
+  EXPECT_FALSE(test(INFINITY, 2, 3));
+  EXPECT_FALSE(test(NAN, 2, 3));
+  EXPECT_FALSE(test(2, NAN, 3));
+}
+
 }  // namespace
 }  // namespace kselect::search::metric_space
