@@ -122,11 +122,13 @@ struct euclidean {
   }
 
   // Optional, for kernels: so many tests of a query on a pivot take as long as a distance.
-  KSELECT_HD static int tests_of_distance(const view& v) { return 4 + v.dimension / 4; }
+  KSELECT_HD static int tests_of_distance(const view& v) {
+    return is_long(v) ? 4 + v.dimension / 4 : 5;
+  }
 
   // Optional: whether an object is so long that it should be read for several queries at once, and
   // a screening of some components would spare little.
-  static bool is_long(const view& v) { return v.dimension >= 64; }
+  KSELECT_HD static bool is_long(const view& v) { return v.dimension >= 64; }
 
   // Optional, for kernels: the first eight components tell of most vectors that they are too far
   // away.
