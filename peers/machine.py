@@ -1,6 +1,5 @@
 """Makes meta.json for a run without the kselect program: time, sources and machine."""
 
-import json
 import os
 import platform
 import re
@@ -40,12 +39,12 @@ def sources() -> dict[str, Any]:
     return {"commit": git("rev-parse", "HEAD"), "dirty": git("status", "--porcelain") != ""}
 
 
-def meta_of(config: Path, gpus: list[dict[str, Any]] | None) -> dict[str, Any]:
+def meta_of(config: dict[str, Any], gpus: list[dict[str, Any]] | None) -> dict[str, Any]:
     """Return meta.json for a run of a config on this machine, without name and state."""
     return {
         "schema": SCHEMA,
         "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        "config": json.loads(config.read_text()),
+        "config": config,
         "input": {"kind": "generated"},
         "git": sources(),
         "host": {

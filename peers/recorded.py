@@ -26,6 +26,7 @@ from peers.machine import meta_of
 from peers.program import ROOT, disprove, generate_rows
 from peers.shapes import listed
 from plots.errors import PlotError
+from plots.intervals import interval
 from plots.journal import SCHEMA
 from plots.records import Loaded, Record, Run, load
 
@@ -116,27 +117,24 @@ def measure(peer: Peer, record: Record) -> tuple[str, str, list[float]]:
 def summary(facts: Facts, samples: list[float]) -> dict[str, Any]:
     """Return the record's "time": order statistics as harness/measure makes them."""
     ordered = sorted(samples)
-    quarters = statistics.quantiles(ordered, n=4, method="inclusive")
-    far = 3 * (quarters[2] - quarters[0])
+    q1, q3 = (float(quarter) for quarter in np.percentile(ordered, [25, 75]))
+    far = 3 * (q3 - q1)
     return {
         "clock": facts.clock,
         "unit": "ns",
         "cache": facts.cache,
         "gap_hidden": facts.gap_hidden,
         "median": statistics.median(ordered),
-        "q1": quarters[0],
-        "q3": quarters[2],
+        "q1": q1,
+        "q3": q3,
         "min": ordered[0],
         "max": ordered[-1],
-        # Of 11 samples, the 2nd smallest and largest enclose the median at 98.8 %, the 3rd at 93.5.
-        "ci95": [ordered[1], ordered[-2]],
+        "ci95": list(interval(ordered)),
         "stop": "max_samples",
         "rounds": samples,
         "round_sizes": [1] * len(samples),
         "samples": samples,
-        "outliers": [
-            i for i, s in enumerate(samples) if s < quarters[0] - far or s > quarters[2] + far
-        ],
+        "outliers": [i for i, s in enumerate(samples) if s < q1 - far or s > q3 + far],
         "wall": None,
         "batch": None,
         "sm_mhz": None,
@@ -161,13 +159,21 @@ def line(
     samples: list[float],
 ) -> str:
     """Return an outcome's line for runs.jsonl; `elapsed` in seconds, samples in ns."""
-    facts, problem = peer.facts, _problem_of(record)
     calls = ["peers/ragged_calls.py"] * bool(record.lengths or record.mask) + ["peers/masked_calls.py"] * bool(record.mask)
-    source_hash = _source_hash(facts.file, *calls)
-    identity = json.dumps([problem, facts.source, source_hash], sort_keys=True)
-    value = {
+    value = cell(peer.facts, _problem_of(record), (status, reason, samples), *calls)
+    value |= {"verify": _proof_of(record, status == "ok"), "started": at(started), "elapsed_s": elapsed}
+    return sealed(value)
+
+
+def cell(
+    facts: Facts, problem: dict[str, Any], outcome: tuple[str, str, list[float]], *calls: str
+) -> dict[str, Any]:
+    """Return an outcome's record without its proof; `calls` are files beside the adapter that it depends on."""
+    status, reason, samples = outcome
+    source_hash = source_hash_of(facts.file, *calls)
+    return {
         "schema": SCHEMA,
-        "key": hashlib.sha256(identity.encode()).hexdigest()[:16],
+        "key": key_of(problem, facts.source, source_hash),
         "status": status,
         "reason": reason,
         "problem": problem,
@@ -180,12 +186,30 @@ def line(
         "threads": 1,
         "time": summary(facts, samples) if samples else None,
         **_NOT_KNOWN,
-        "verify": _proof_of(record, status == "ok"),
-        "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-        "elapsed_s": elapsed,
     }  # fmt: skip
+
+
+def key_of(*identity: Any) -> str:
+    """Return the hash of what makes a cell another one."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def at(time_: datetime) -> str:
+    """Return a time as records state it."""
+    return f"{time_:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def sealed(value: dict[str, Any]) -> str:
+    """Return a record as a line of runs.jsonl, with its checksum."""
     text = json.dumps(value, separators=(",", ":"))
     return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
+
+
+def failed(raised: Exception) -> tuple[str, str, list[float]]:
+    """Return the outcome of a library that raised."""
+    first = (str(raised).strip().splitlines() or [""])[0]
+    status = "out_of_memory" if "out of memory" in str(raised).lower() else "error"
+    return status, f"{type(raised).__name__}: {first}"[:300], []
 
 
 # What kselect's own records say, and nothing here measures.
@@ -204,7 +228,7 @@ def _problem_of(record: Record) -> dict[str, Any]:
     return problem | {name: value for name in ("lengths", "mask") if (value := getattr(record, name))}
 
 
-def _source_hash(*adapters: str) -> str:
+def source_hash_of(*adapters: str) -> str:
     """Hash what measures and the adapters, so that a changed one is another cell."""
     root = Path(__file__).resolve().parents[1]
     code = Path(__file__).read_bytes() + b"".join((root / file).read_bytes() for file in adapters)
@@ -241,17 +265,21 @@ def command_line() -> list[str]:
 def write_run(peer: Peer, source: Path, out: Path) -> None:
     """Time the library on every problem of a run or a config and write the run directory `out`."""
     if source.is_file():
-        asked, meta = listed(source), meta_of(source, peer.gpus())
+        asked, meta = listed(source), meta_of(json.loads(source.read_text()), peer.gpus())
     else:
         asked, meta = asked_by_run(peer, source)
     meta |= {"run": out.name, "state": "running", "arguments": command_line()}
     out.mkdir(parents=True)
-    (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
+    write_meta(out, meta)
     with (out / "runs.jsonl").open("w") as journal:
         for record in asked:
             journal.write(line_of(peer, record))
             journal.flush()
-    meta["state"] = "complete"
+    write_meta(out, meta | {"state": "complete"})
+
+
+def write_meta(out: Path, meta: dict[str, Any]) -> None:
+    """Write a run's meta.json."""
     (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
 
 

@@ -198,14 +198,11 @@ def _tried(rival: Rival, work: Any, outcomes: dict[str, tuple[str, str, list[flo
         given = work()
         rival.wait()
     except Exception as e:  # noqa: BLE001 - what a rival raises costs that rival this problem alone
-        first = (str(e).strip().splitlines() or [""])[0]
-        reason = f"{type(e).__name__}: {first}"[:300]
-        status = "out_of_memory" if "out of memory" in str(e).lower() else "error"
-        outcomes[rival.facts.name] = (status, reason, [])
+        outcomes[rival.facts.name] = recorded.failed(e)
         try:
             rival.wait()
         except Exception:  # noqa: BLE001 - whatever it is, the device works no more
-            raise Broken(rival, f"{_BROKE}{reason}") from None
+            raise Broken(rival, _BROKE + outcomes[rival.facts.name][1]) from None
         return None
     return given
 
@@ -307,7 +304,7 @@ def _join(parts: Path, out: Path, rivals: Sequence[Rival]) -> None:
     own = (parts / "own" / "runs.jsonl").read_bytes()
     theirs = parts / "rivals.jsonl"
     (out / "runs.jsonl").write_bytes(own + (theirs.read_bytes() if theirs.exists() else b""))
-    (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
+    recorded.write_meta(out, meta)
     shutil.rmtree(parts)
 
 

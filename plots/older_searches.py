@@ -31,6 +31,7 @@ import numpy
 
 from plots.errors import Failure, PlotError, exit_code
 from plots.files import RUNS, packed, read_bytes, write_file
+from plots.intervals import interval
 from plots.journal import read_journal
 from plots.older_tiles import SCALING, groups_of, parts_of, searches_of
 
@@ -247,7 +248,7 @@ def _proof(method: str, rows: int, proven: bool) -> Json:
 def _time(clock: str, samples: Sequence[float], said: Mapping[str, Any] | None = None) -> Json:
     """Return the time of samples; each is a round. Of a single one the interval is a point."""
     q1, median, q3 = (float(q) for q in numpy.percentile(samples, [25, 50, 75]))
-    low, high = (said or {}).get("ci95") or _interval(samples)
+    low, high = (said or {}).get("ci95") or interval(samples)
     return {"clock": clock, "unit": "ns", "cache": "warm", "gap_hidden": False, "median": median,
             "q1": q1, "q3": q3, "min": min(samples), "max": max(samples), "ci95": [low, high],
             "stop": "max_samples", "rounds": list(samples), "round_sizes": [1] * len(samples),
@@ -257,19 +258,7 @@ def _time(clock: str, samples: Sequence[float], said: Mapping[str, Any] | None =
 
 def _stage(samples: Sequence[float], *, of_time: bool) -> Json:
     return {"unit": "ns", "of_time": of_time, "median": float(numpy.median(samples)),
-            "ci95": list(_interval(samples)), "rounds": list(samples)}  # fmt: skip
-
-
-def _interval(samples: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the median from order statistics; all samples of a few."""
-    ordered, n = sorted(samples), len(samples)
-    # The largest rank whose binomial tail is at most 2.5 %.
-    tail, term, rank = 0.0, 0.5**n, 0
-    while tail + term <= 0.025:
-        tail += term
-        term *= (n - rank) / (rank + 1)
-        rank += 1
-    return (ordered[rank - 1], ordered[n - rank]) if rank else (ordered[0], ordered[-1])
+            "ci95": list(interval(samples)), "rounds": list(samples)}  # fmt: skip
 
 
 def _name_variants(cells: Sequence[Json]) -> None:
