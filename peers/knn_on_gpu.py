@@ -12,35 +12,37 @@ is waited for. Arms take turns, round by round, in rotating order.
 Of every answer CHECKED rows are compared with all float64 distances. A row is exact if it has k
 different vectors whose distances are the k least; which of several at the same distance it names
 does not matter. A rival that is not installed is named and left out. A search that would take a
-rival minutes is left out for it. OUT/knn_on_gpu.jsonl has a line a search.
+rival minutes is unsupported here. OUT is a run: a cell of each arm for each search, kselect's as it
+wrote them itself, and meta.json with the rivals' versions. `counts` have the exact rows. An answer
+with others is wrong, and the stage `search` has what it took.
 """
 
 import argparse
 import importlib
-import importlib.metadata
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-FILE = "knn_on_gpu.jsonl"
+from peers import recorded, searched
+from peers.knn_libraries import RIVALS, Arm, Rival, Search
+
 CHECKED = 32  # rows of every answer
 REPEATS = 11  # of kselect's process in a round; the first is not counted
 SAMPLES = 5  # of a rival in a round; one more is not counted
 MOST_PAIRS = 2 * 10**10  # of a search that rivals are given which keep all distances of a query
-FUSED = ("FlashLib float32", "FlashLib float16")  # rivals that are given every search
+FUSED = "flashlib"  # whose arms are given every search
 LONG = 1.0  # seconds; of a call that takes longer a round has one sample
-MATRIX_BYTES = 4 << 30  # of the distances that torch holds at once
+
+Outcome = tuple[str, str, list[float]]  # status, reason, samples in ns
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class Shape:
     whole: bool = False  # components are whole numbers, as bytes hold
     graph: bool = False
 
+    @property
+    def file(self) -> str:
+        """The name of the corpus' file, which says how its components are distributed."""
+        return "bytes.npy" if self.whole else "uniform.npy"
+
 
 SHAPES = (
     Shape(1_000_000, 10_000, 128, 100),
@@ -65,94 +72,16 @@ SHAPES = (
     Shape(1_000_000, 1_000_000, 128, 10, graph=True),
 )
 
-Search = Callable[[], tuple[Any, Any]]  # distances and indices, queries x k, as tensors
-Arm = Callable[[Any, Any, int], Search]  # corpus, queries, k; prepares the corpus
 
-
-def torch_in(torch: Any, *, tf32: bool) -> Arm:
-    """torch.addmm of the queries and the corpus, then torch.topk, a part of the queries at a time."""
-
-    def prepare(corpus: Any, queries: Any, k: int) -> Search:
-        squares = (corpus * corpus).sum(1)
-        at_once = max(1, min(len(queries), MATRIX_BYTES // (4 * len(corpus))))
-        matrix = torch.empty((at_once, len(corpus)), device="cuda")
-
-        def search() -> tuple[Any, Any]:
-            torch.backends.cuda.matmul.allow_tf32 = tf32
-            found = []
-            for some in queries.split(at_once):
-                into = matrix[: len(some)]
-                torch.addmm(squares, some, corpus.T, alpha=-2, out=into)
-                found.append(torch.topk(into, k, largest=False))
-            return torch.cat([f.values for f in found]), torch.cat([f.indices for f in found])
-
-        return search
-
-    return prepare
-
-
-def cuvs_of(torch: Any) -> Arm:
-    """cuVS's brute_force index."""
-    brute_force = importlib.import_module("cuvs.neighbors.brute_force")
-
-    def prepare(corpus: Any, queries: Any, k: int) -> Search:
-        index = brute_force.build(corpus, metric="sqeuclidean")
-
-        def search() -> tuple[Any, Any]:
-            distances, indices = brute_force.search(index, queries, k)
-            return torch.as_tensor(distances, device="cuda"), torch.as_tensor(indices, device="cuda")
-
-        return search
-
-    return prepare
-
-
-def faiss_of(_torch: Any) -> Arm:
-    """FAISS's GpuIndexFlatL2."""
-    faiss = importlib.import_module("faiss")
-    importlib.import_module("faiss.contrib.torch_utils")
-    resources = faiss.StandardGpuResources()
-
-    def prepare(corpus: Any, queries: Any, k: int) -> Search:
-        index = faiss.GpuIndexFlatL2(resources, corpus.shape[1])
-        index.add(corpus)
-        return lambda: index.search(queries, k)
-
-    return prepare
-
-
-def flashlib_of(torch: Any) -> Arm:
-    """FlashLib's flash_knn in float32, whose products are TF32's."""
-    return _flash_knn(torch.float32)
-
-
-def flashlib_float16_of(torch: Any) -> Arm:
-    """FlashLib's flash_knn on vectors that are rounded to float16 before."""
-    return _flash_knn(torch.float16)
-
-
-def _flash_knn(dtype: Any) -> Arm:
-    flash_knn = importlib.import_module("flashlib").flash_knn
-
-    def prepare(corpus: Any, queries: Any, k: int) -> Search:
-        base = corpus.to(dtype)
-        asked = base if queries is corpus else queries.to(dtype)  # a graph is known by it
-        return lambda: flash_knn(asked, base, k)
-
-    return prepare
-
-
-def arms_of(torch: Any) -> tuple[dict[str, Arm], dict[str, str]]:
-    """Return the rivals that are installed, and why the others are not."""
-    arms = {"torch float32": torch_in(torch, tf32=False), "torch TF32": torch_in(torch, tf32=True)}
-    missing = {}
-    offered = {"cuVS": cuvs_of, "FAISS": faiss_of, "FlashLib float32": flashlib_of, "FlashLib float16": flashlib_float16_of}
-    for name, make in offered.items():
+def arms_of(torch: Any) -> dict[Rival, Arm]:
+    """Return the rivals that are installed; say why the others are not."""
+    arms = {}
+    for rival in RIVALS:
         try:
-            arms[name] = make(torch)
+            arms[rival] = rival.make(torch)
         except Exception as e:  # noqa: BLE001 - a library that does not load is no rival here
-            missing[name] = f"{type(e).__name__}: {e}".splitlines()[0][:200]
-    return arms, missing
+            print(f"peers.knn_on_gpu: left out {rival.name}: {recorded.failed(e)[1]}", file=sys.stderr)
+    return arms
 
 
 def made(shape: Shape, count: int, seed: int) -> np.ndarray:
@@ -200,12 +129,11 @@ class Kselect:
 
     def __init__(self, program: Path, shape: Shape, folder: Path, product: str) -> None:
         """Name the files of a search."""
-        self.name = f"kselect {product}"
         self._run, self._indices = folder / f"{product}-run", folder / f"{product}.npy"
-        asked = ["--query", folder / "query.npy"]
+        asked = ["--query", folder / "queries.npy"]
         if shape.graph:
             asked = ["--self", "--exclude-self"]
-        self._command = [program, "knn", "--base", folder / "base.npy", *asked, "--k", shape.k,
+        self._command = [program, "knn", "--base", folder / shape.file, *asked, "--k", shape.k,
                          "--executor", "cuda", "--product", product, "--timing", REPEATS,
                          "--indices", self._indices, "--record", self._run]  # fmt: skip
 
@@ -215,32 +143,24 @@ class Kselect:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"peers.knn_on_gpu: {' '.join(command)}: {done.stderr.strip()}")
-        self.meta = json.loads((self._run / "meta.json").read_text())
 
-    def outcome(self, truth: Truth) -> dict[str, Any]:
-        """Return the arm's part of the line."""
+    def meta(self) -> dict[str, Any]:
+        """Return meta.json of its run."""
+        return json.loads((self._run / "meta.json").read_text())
+
+    def cell(self, truth: Truth) -> dict[str, Any]:
+        """Return its cell, with the rows that are exact."""
         cell = json.loads((self._run / "runs.jsonl").read_text().splitlines()[-1])
-        counts = cell["counts"]
-        return timed([ns / 1e6 for ns in cell["time"]["rounds"]]) | {
-            "exact": truth.exact(np.load(self._indices, mmap_mode="r")),
-            "proven": counts["rows_proven"],
-            "stages_ms": {name: stage["median"] / 1e6 for name, stage in cell["stages"].items()},
-            "product": {"type": cell["algorithm"]["settings"]["product"],
-                        "share_of_ceiling": counts.get("share_of_products")},
-        }  # fmt: skip
+        del cell["crc32"]
+        return searched.judged(cell, truth.exact(np.load(self._indices, mmap_mode="r")), len(truth.rows))
 
 
-def timed(samples: Sequence[float]) -> dict[str, Any]:
-    """Return milliseconds with their median."""
-    return {"ms": statistics.median(samples), "samples_ms": list(samples)}
-
-
-class Rival:
+class Turns:
     """A library's search in this process."""
 
-    def __init__(self, torch: Any, search: Search, *, graph: bool) -> None:
+    def __init__(self, torch: Any, rival: Rival, search: Search, *, graph: bool) -> None:
         """`search` is called twice, untimed."""
-        self._torch, self._search, self._graph = torch, search, graph
+        self._torch, self._search, self._graph, self._rival = torch, search, graph, rival
         self.samples: list[float] = []
         self._answer = search()  # may compile
         torch.cuda.synchronize()
@@ -253,62 +173,77 @@ class Rival:
         """Call it some times."""
         for number in range(self._count + 1):
             self._torch.cuda.synchronize()
-            begin = time.perf_counter()
+            begin = time.perf_counter_ns()
             self._answer = self._search()
             self._torch.cuda.synchronize()
             if number > 0:
-                self.samples.append((time.perf_counter() - begin) * 1e3)
+                self.samples.append(float(time.perf_counter_ns() - begin))
 
-    def outcome(self, truth: Truth) -> dict[str, Any]:
-        """Return the arm's part of the line."""
+    def cell(self, truth: Truth, asked: searched.Asked) -> dict[str, Any]:
+        """Return its cell."""
         indices = {row: self._answer[1][row] for row in truth.rows}
         if self._graph:  # it was asked for one neighbour more, which is the query
             indices = {row: found[found != row][: len(found) - 1] for row, found in indices.items()}
-        return timed(self.samples) | {"exact": truth.exact(indices)}
+        timed = cell_of(self._rival, asked, ("ok", "", self.samples))
+        return searched.judged_rival(timed, truth.exact(indices), len(truth.rows))
+
+
+def cell_of(rival: Rival, asked: searched.Asked, outcome: Outcome) -> dict[str, Any]:
+    """Return a rival's cell of a search."""
+    return searched.cell(rival.facts(), asked, outcome, rival.settings, "peers/knn_on_gpu.py")
 
 
 def opened(
-    torch: Any, shape: Shape, arms: dict[str, Arm], corpus: Any, queries: Any
-) -> tuple[dict[str, Rival], dict[str, str]]:
+    torch: Any, shape: Shape, arms: Mapping[Rival, Arm], corpus: Any, queries: Any
+) -> tuple[dict[Rival, Turns], dict[Rival, Outcome]]:
     """Return the rivals of a search, and why others have none."""
-    rivals, left_out = {}, {}
-    for name, arm in arms.items():
-        if shape.n * shape.queries > MOST_PAIRS and name not in FUSED:
-            left_out[name] = "the search is too long for it here"
+    turns, left_out = {}, {}
+    for rival, arm in arms.items():
+        if shape.n * shape.queries > MOST_PAIRS and rival.package != FUSED:
+            left_out[rival] = ("unsupported", "the search is too long for it here", [])
             continue
         try:
             search = arm(corpus, queries, shape.k + (1 if shape.graph else 0))
-            rivals[name] = Rival(torch, search, graph=shape.graph)
+            turns[rival] = Turns(torch, rival, search, graph=shape.graph)
         except Exception as e:  # noqa: BLE001 - what a rival raises costs that rival this search alone
-            left_out[name] = f"{type(e).__name__}: {e}".splitlines()[0][:200]
-    return rivals, left_out
+            left_out[rival] = recorded.failed(e)
+    return turns, left_out
 
 
-def measured(torch: Any, program: Path, shape: Shape, arms: dict[str, Arm], rounds: int) -> dict[str, Any]:
-    """Measure one search with every arm; return its line without the machine's facts."""
+def measured(
+    torch: Any, program: Path, shape: Shape, arms: Mapping[Rival, Arm], rounds: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Measure one search with every arm; return its cells, kselect's first, and meta.json of kselect's run."""
     with tempfile.TemporaryDirectory(dir=data_folder()) as name:
         folder = Path(name)
-        base = made(shape, shape.n, 1)
-        query = base if shape.graph else made(shape, shape.queries, 2)
-        np.save(folder / "base.npy", base)
-        if not shape.graph:
-            np.save(folder / "query.npy", query)
+        base, query = vectors(shape, folder)
         corpus = torch.from_numpy(base).cuda()
         queries = corpus if shape.graph else torch.from_numpy(query).cuda()
         truth = Truth(torch, shape, corpus, queries)
-        rivals, left_out = opened(torch, shape, arms, corpus, queries)
+        taking, left_out = opened(torch, shape, arms, corpus, queries)
         products = ["float16", "int8"] if shape.whole else ["float16"]
         own = [Kselect(program, shape, folder, product) for product in products]
-        turns = [*own, *rivals.values()]
+        turns = [*own, *taking.values()]
         for number in range(rounds):
             at = number % len(turns)
             for arm in [*turns[at:], *turns[:at]]:
                 arm.turn()
-        outcomes = {arm.name: arm.outcome(truth) for arm in own}
-        outcomes |= {name: rival.outcome(truth) for name, rival in rivals.items()}
-        gpu = own[0].meta["gpu"][0]
-    return {"shape": asdict(shape), "checked": len(truth.rows), "rounds": rounds, "gpu": gpu,
-            "git": own[0].meta["git"], "arms": outcomes, "left_out": left_out}  # fmt: skip
+        cells = [arm.cell(truth) for arm in own]
+        asked = searched.Asked(cells[0]["problem"], cells[0]["input"], cells[0]["threads"])
+        cells += [arm.cell(truth, asked) for arm in taking.values()]
+        cells += [cell_of(rival, asked, why) for rival, why in left_out.items()]
+        return cells, own[0].meta()
+
+
+def vectors(shape: Shape, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Make corpus and queries, and the files of them that kselect reads."""
+    base = made(shape, shape.n, 1)
+    np.save(folder / shape.file, base)
+    if shape.graph:
+        return base, base
+    query = made(shape, shape.queries, 2)
+    np.save(folder / "queries.npy", query)
+    return base, query
 
 
 def data_folder() -> str | None:
@@ -320,61 +255,59 @@ def data_folder() -> str | None:
     return str(memory) if room.f_bavail * room.f_frsize > 5 << 30 else None
 
 
-def version_of(module: str) -> str:
-    """Return an installed package's version; empty without one."""
-    for name in (module, f"{module}-cu13", f"{module}-cu12", f"{module}-gpu"):
-        try:
-            return importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return ""
-
-
-def told(line: dict[str, Any]) -> Iterable[str]:
+def told(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
     """Yield what is printed of a search."""
-    s = line["shape"]
-    graph = ", graph" if s["graph"] else ""
-    yield f"n = {s['n']:,}, Q = {s['queries']:,}, d = {s['dimension']}, k = {s['k']}{graph}"
-    for name, arm in line["arms"].items():
-        share = arm.get("product", {}).get("share_of_ceiling")
+    p = cells[0]["problem"]
+    yield f"n = {p['n']:,}, Q = {p['q']:,}, d = {p['dimension']}, k = {p['k']}, queries {p['queries']}"
+    for cell in cells:
+        took, counts = cell["time"] or cell["stages"].get("search"), cell["counts"]
+        share = counts.get("share_of_products")
         more = "" if share is None else f", {100 * share:.0f} % of the products' ceiling"
-        yield f"  {name}: {arm['ms']:.3f} ms, {arm['exact']} of {line['checked']} rows exact{more}"
-    yield from (f"  left out {name}: {why}" for name, why in line["left_out"].items())
+        exact = f"{counts['rows_exact']:.0f} of {counts['rows_checked']:.0f} rows exact" if took else ""
+        told_ = f"{took['median'] / 1e6:.3f} ms, {exact}{more}" if took else f"{cell['status']}, {cell['reason']}"
+        yield f"  {cell['algorithm']['name']}: {told_}"
+
+
+def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    add = parser.add_argument
+    add("program", type=Path, help="kselect")
+    add("--out", type=Path, required=True, help="run directory to write")
+    add("--rounds", type=int, default=2, help="turns of every arm (%(default)s)")
+    add("--seconds", type=float, default=200, help="no search begins after so many (%(default)s)")
+    add("--shapes", default="", metavar="NUMBERS", help="only these of the searches, by commas, from 0")
+    return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    add = parser.add_argument
-    add("program", type=Path, help="kselect")
-    add("--out", type=Path, required=True, help=f"folder of the record, {FILE}")
-    add("--rounds", type=int, default=2, help="turns of every arm (%(default)s)")
-    add("--seconds", type=float, default=200, help="no search begins after so many (%(default)s)")
-    add("--shapes", default="", metavar="NUMBERS", help="only these of the searches, by commas, from 0")
-    options = parser.parse_args(arguments)
+    options = options_of(arguments)
     try:
         torch = importlib.import_module("torch")
     except ImportError:
         sys.exit("peers.knn_on_gpu: torch is not installed: it is a rival, and computes the float64 distances")
     if not torch.cuda.is_available():
         sys.exit("peers.knn_on_gpu: torch finds no GPU")
-    begin, started = time.monotonic(), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    arms, missing = arms_of(torch)
-    facts = {"schema": 1, "what": "knn_on_gpu", "started": started, "unit": "ms",
-             "versions": {name: version_of(name) for name in ("torch", "cuvs", "faiss", "flashlib", "numpy")},
-             "missing": missing}  # fmt: skip
+    begin, arms, meta = time.monotonic(), arms_of(torch), {}
+    more = {"run": options.out.name, "arguments": recorded.command_line(), "state": "running",
+            "rivals": [{"name": rival.name, "source": rival.facts().source} for rival in arms]}  # fmt: skip
     chosen = [SHAPES[int(i)] for i in options.shapes.split(",") if i] or SHAPES
-    options.out.mkdir(parents=True, exist_ok=True)
-    with (options.out / FILE).open("w") as file:
+    options.out.mkdir(parents=True)
+    with (options.out / "runs.jsonl").open("w") as file:
         for shape in chosen:
             if time.monotonic() - begin > options.seconds:
                 print(f"peers.knn_on_gpu: no time is left for {shape}", file=sys.stderr)
                 continue
-            line = facts | measured(torch, options.program.resolve(), shape, arms, options.rounds)
-            file.write(json.dumps(line) + "\n")
+            cells, own = measured(torch, options.program.resolve(), shape, arms, options.rounds)
+            meta = meta or own | more
+            recorded.write_meta(options.out, meta)
+            file.write("".join(map(recorded.sealed, cells)))
             file.flush()
             torch.cuda.empty_cache()
-            print("\n".join(told(line)), f"\n  {time.monotonic() - begin:.0f} s", flush=True)
+            print("\n".join(told(cells)), f"\n  {time.monotonic() - begin:.0f} s", flush=True)
+    if meta:
+        recorded.write_meta(options.out, meta | {"state": "complete"})
 
 
 if __name__ == "__main__":

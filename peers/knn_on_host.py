@@ -8,19 +8,21 @@ clock's, so both are recorded. Vectors are normally distributed floats; making t
 builds no index for IndexFlat, and its answers for 100 queries are held against float64 distances. kselect's two arms must
 agree in the sum of all indices. OPENBLAS_* is removed from the environment, so that every library chooses its kernels by
 itself. faiss-cpu is not among kselect's requirements: `pip install faiss-cpu`, or name an interpreter that has it
-(--faiss-python).
+(--faiss-python). OUT is a run with a cell of each arm for each search; the stage `processors` is the processors' time.
 """
 
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from peers import recorded, searched
+from peers.machine import meta_of
 
 ARMS = ("blocks", "products", "faiss")
 CHECKED = 100  # queries of FAISS' answer
@@ -77,48 +79,57 @@ def turn(arm: str, shape: dict[str, int], options: argparse.Namespace) -> dict[s
     return json.loads(done.stdout)
 
 
-def measure(shape: dict[str, int], options: argparse.Namespace) -> dict[str, Any]:
-    """Return the samples of all arms on one shape."""
-    clock: dict[str, list[float]] = {arm: [] for arm in ARMS}
-    processors: dict[str, list[float]] = {arm: [] for arm in ARMS}
-    sums, wrong, version = set(), 0, ""
+def measure(shape: dict[str, int], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the cells of all arms on one shape."""
+    asked = searched.Asked(problem_of(shape), {"kind": "generated"}, shape["threads"])
+    turns: dict[str, list[dict[str, Any]]] = {arm: [] for arm in ARMS}
     for number in range(options.rounds):
         for arm in ARMS[number % 3 :] + ARMS[: number % 3]:
-            took = turn(arm, shape, options)
-            clock[arm].append(took["seconds"][-1])
-            processors[arm].append(took["processor_seconds"][-1])
-            if arm == "faiss":
-                wrong, version = took["wrong_of_checked"], took["version"]
-            else:
-                sums.add(took["sum_of_indices"])
+            turns[arm].append(turn(arm, shape, options))
+    sums = {took["sum_of_indices"] for arm in ARMS[:2] for took in turns[arm]}
     if len(sums) != 1:
         sys.exit(f"peers.knn_on_host: the arms disagree on {shape}: sums of indices {sorted(sums)}")
-    return {
-        **shape,
-        "unit": "s",
-        "clock": summary(clock),
-        "processors": summary(processors),
-        "faiss": {"version": version, "checked_queries": CHECKED, "wrong_queries": wrong},
-    }
+    return [cell_of(arm, asked, turns[arm]) for arm in ARMS]
 
 
-def summary(samples: dict[str, list[float]]) -> dict[str, Any]:
-    """Return samples with medians, extremes, and how many times as long as the blocks the others take."""
-    medians = {arm: statistics.median(values) for arm, values in samples.items()}
+def problem_of(shape: dict[str, int]) -> dict[str, Any]:
+    """Return a shape's problem as `kselect run` states it, and its threads: one run has searches by one and by two."""
     return {
-        "median": medians,
-        "least": {arm: min(values) for arm, values in samples.items()},
-        "most": {arm: max(values) for arm, values in samples.items()},
-        "over_blocks": {arm: median / medians["blocks"] for arm, median in medians.items()},
-        "samples": samples,
-    }
+        "n": shape["n"], "q": shape["queries"], "k": shape["k"], "dtype": "float32", "index": "int32",
+        "direction": "smallest", "payload": "values_and_indices", "layout": "row_major", "pitch": 0,
+        "distribution": "normal", "seed": 1, "dimension": shape["dimension"], "metric": "sqeuclidean", "queries": "separate",
+        "threads": shape["threads"],
+    }  # fmt: skip
+
+
+def cell_of(arm: str, asked: searched.Asked, turns: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return an arm's cell. In both of kselect's ways `auto` selects."""
+    facts, settings = facts_of(arm, turns[-1])
+    clock, processors = (
+        [round(1e9 * took[name][-1], 1) for took in turns] for name in ("seconds", "processor_seconds")
+    )
+    cell = searched.cell(facts, asked, ("ok", "", clock), settings, "peers/knn_on_host.py")
+    cell["stages"]["processors"] = searched.beside(processors)
+    if arm == "faiss":
+        return searched.judged_rival(cell, CHECKED - turns[-1]["wrong_of_checked"], CHECKED)
+    agree = "its sum of all indices is that of the other method"
+    return cell | {"verify": searched.proof(agree, asked.problem["q"], len(turns))}
+
+
+def facts_of(arm: str, took: dict[str, Any]) -> tuple[recorded.Facts, dict[str, str]]:
+    """Return an arm's facts and settings."""
+    if arm == "faiss":
+        return searched.facts_of("faiss-cpu", f"faiss {took['version']}, IndexFlatL2", "cpu", "peers/knn_on_host.py"), {}
+    name = "auto" if arm == ARMS[0] else f"auto+by={arm}"
+    facts = searched.facts_of(name, "kselect", "cpu", "bench/knn_on_host.cpp")
+    return replace(facts, family="auto"), {"by": arm}
 
 
 def main() -> None:
     """Measure and write the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("program", type=Path, nargs="?", help="kselect_knn_on_host")
-    parser.add_argument("--out", type=Path, help="folder of the record, knn_on_host.json")
+    parser.add_argument("--out", type=Path, help="run directory to write")
     parser.add_argument("--rounds", type=int, default=9, help="(%(default)s)")
     parser.add_argument("--n", type=int, default=100_000, help="corpus vectors (%(default)s)")
     parser.add_argument("--queries", type=int, default=1000, help="(%(default)s)")
@@ -131,32 +142,26 @@ def main() -> None:
         return
     if options.program is None or options.out is None:
         parser.error("give the program and --out")
-    # Not for a turn of FAISS, whose interpreter may have nothing else.
-    from peers.machine import processor, sources  # noqa: PLC0415
-
+    meta = meta_of({"name": "knn_on_host", "task": "knn"}, [])
+    meta |= {"run": options.out.name, "state": "complete", "arguments": recorded.command_line()}
+    meta["host"]["load_before"] = list(os.getloadavg())
     shape = {"n": options.n, "queries": options.queries, "dimension": options.dimension}
-    record = {
-        "what": "knn_on_host",
-        "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        "git": sources(),
-        "host": {"cpu": processor(), "threads": len(os.sched_getaffinity(0))},
-        "load_before": list(os.getloadavg()),
-        "shapes": [
-            measure({**shape, "k": k, "threads": threads}, options)
-            for threads in (1, 2)
-            for k in (10, 100)
-        ],
-    }
-    record["load_after"] = list(os.getloadavg())
+    cells = [
+        cell
+        for threads in (1, 2)
+        for k in (10, 100)
+        for cell in measure({**shape, "k": k, "threads": threads}, options)
+    ]
+    meta["host"]["load_after"] = list(os.getloadavg())
+    meta["rivals"] = [{"name": "faiss-cpu", "source": cells[-1]["algorithm"]["source"]}]
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "knn_on_host.json").write_text(json.dumps(record, indent=1) + "\n")
-    for of in record["shapes"]:
-        for kind in ("clock", "processors"):
-            times = ", ".join(
-                f"{arm} {1e3 * of[kind]['median'][arm]:.0f} ms ({of[kind]['over_blocks'][arm]:.2f})"
-                for arm in ARMS
-            )
-            print(f"k = {of['k']}, threads {of['threads']}, {kind}: {times}")
+    recorded.write_meta(options.out, meta)
+    (options.out / "runs.jsonl").write_text("".join(map(recorded.sealed, cells)))
+    for cell in cells:
+        times = [(cell["time"] or cell["stages"]["search"])["median"], cell["stages"]["processors"]["median"]]
+        clock, processors = (f"{ns / 1e6:.0f} ms" for ns in times)
+        what = f"k = {cell['problem']['k']}, threads {cell['threads']}"
+        print(f"{what}, {cell['algorithm']['name']}: {clock}, of processors {processors}")
 
 
 if __name__ == "__main__":

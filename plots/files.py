@@ -1,16 +1,11 @@
-"""Reads files of one record a line, compressed or not, and writes files atomically."""
+"""Reads files of records, compressed or not, and writes files atomically."""
 
 import gzip
-import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
 
 from plots.errors import Failure, PlotError
-
-Parsed = TypeVar("Parsed")
 
 RUNS = "runs.jsonl"  # the journal of a run
 _PACKED = ".gz"
@@ -64,28 +59,6 @@ def begins_with(directory: Path, file: str, text: bytes) -> bool:
             return text in content.read(begin)
     except (OSError, EOFError, zlib.error, PlotError):
         return False
-
-
-def read_lines(
-    directories: Iterable[Path], file: str, parse: Callable[[Any], Parsed], what: str
-) -> Iterator[Parsed]:
-    """Yield `parse` of every line of DIR/file; raises PlotError if a line is no `what`."""
-    for directory in directories:
-        path = stored(directory, file)
-        try:
-            lines = read_bytes(path).decode("utf-8").splitlines()
-        except UnicodeDecodeError as e:
-            raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e}") from e
-        for number, line in enumerate(lines, 1):
-            try:
-                found = parse(json.loads(line))
-            except RecursionError as e:
-                message = f"{path}:{number}: is nested too deeply to be a {what}"
-                raise PlotError(Failure.INPUT, message) from e
-            except (ValueError, KeyError, IndexError, TypeError, ZeroDivisionError) as e:
-                message = f"{path}:{number}: is no {what}: {e!r}"
-                raise PlotError(Failure.INPUT, message) from e
-            yield found
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -13,6 +13,7 @@ It needs the history: in a shallow clone it says so.
 import argparse
 import gzip
 import hashlib
+import posixpath
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -52,7 +53,7 @@ def check(folder: Path, history: History) -> Finding | None:
 def _lost_origin(folder: Path, meta: Mapping[str, Any], history: History) -> str:
     """Return which record a run was converted from that the history does not have; "" if none."""
     for file in meta.get("converted_from", {"files": ()})["files"]:
-        at, name = str(file["commit"]), (folder / file["name"]).as_posix()
+        at, name = str(file["commit"]), posixpath.normpath((folder / file["name"]).as_posix())
         if at not in history.commits:
             return f"the history has no commit {at[:9]!r} of {name}, which it was converted from"
         one = history.files(at).get(name, "")

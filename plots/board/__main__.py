@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 from plots.board import contracts, sources
 from plots.board.data import judge
-from plots.board.gather import Gathered, gather
+from plots.board.gather import gather
+from plots.board.pack import pack
 from plots.board.pasts import pasts
 from plots.board.searches import searches
 from plots.board.site import site
@@ -57,7 +58,8 @@ def _run(options: argparse.Namespace) -> int:
     found = searches(options.runs)
     verdicts, troubles = _papers(options.runs)
     troubles = [*gathered.failures, *found.failures, *troubles]
-    more = {"searches": found.tables, "papers": verdicts}
+    tables = [t | {"rows": pack([dict(enumerate(row)) for row in t["rows"]])} for t in found.tables]
+    more = {"searches": pack(tables) if tables else None, "papers": verdicts}
     files = site(judged, promised, links, pasts(gathered), more) | copies
     for trouble in dict.fromkeys([*gathered.warnings, *troubles]):
         print(f"board: {trouble}", file=sys.stderr)

@@ -43,6 +43,8 @@ def gather(roots: Sequence[Path]) -> Gathered:
             except PlotError as e:
                 result.failures.append(str(e))
                 continue
+            if has_rivals_in_searches(run):
+                continue
             result.warnings += run.warnings
             found.append((_name(folder, root), run))
     if not found:
@@ -53,6 +55,14 @@ def gather(roots: Sequence[Path]) -> Gathered:
     result.names = _distinct([name for name, _ in found])
     result.runs = [run for _, run in found]
     return result
+
+
+def has_rivals_in_searches(run: Whole) -> bool:
+    """Tell whether a run is of k-NN searches by other libraries, which the k-NN page alone shows.
+
+    Most of their answers are not proven: the leaderboards are of those that are.
+    """
+    return "rivals" in run.meta and "knn" in {cell.get("task") for cell in run.cells}
 
 
 def _folders(root: Path) -> list[Path]:

@@ -1,16 +1,14 @@
 """The tables of the k-NN page, from records of searches below the folders given."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plots import index_searches, knn_end_to_end, scaling
-from plots.errors import Failure, PlotError
-from plots.records import tasks_of
-
-_HOST_FILE = "knn_on_host.json"
+from plots import index_searches, knn_end_to_end, knn_rivals, scaling
+from plots.board.gather import has_rivals_in_searches
+from plots.errors import PlotError
+from plots.records import load_whole, tasks_of
 
 Table = dict[str, Any]  # title, folder, about, heads, rows of texts and numbers
 
@@ -53,6 +51,8 @@ def _table(title: str, about: str, heads: Sequence[str], rows: Sequence[Sequence
 
 
 def _end_to_end(folder: Path) -> list[Table]:
+    if has_rivals_in_searches(load_whole(folder)):
+        return []
     by_place: dict[str, list[knn_end_to_end.Search]] = {}
     for s in knn_end_to_end.read([folder]):
         by_place.setdefault(s.place, []).append(s)
@@ -100,37 +100,36 @@ def _scaling(folder: Path) -> list[Table]:
     return [_table(f"Growing numbers of {place}", about, heads, rows)]
 
 
-def _on_host(folder: Path) -> list[Table]:
-    path = folder / _HOST_FILE
-    try:
-        record = json.loads(path.read_text())
-        rows = [
-            (
-                s["n"], s["queries"], s["dimension"], s["k"], s["threads"],
-                *(_short(1e3 * s["clock"]["median"][arm]) for arm in ("blocks", "products", "faiss")),
-                *(_short(s["processors"]["over_blocks"][arm], 3) for arm in ("products", "faiss")),
-                f"{s['faiss']['wrong_queries']} of {s['faiss']['checked_queries']}",
-            )
-            for s in record["shapes"]
-        ]  # fmt: skip
-        cpu, version = record["host"]["cpu"], record["shapes"][0]["faiss"]["version"]
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as e:
-        raise _no_record(path, e) from e
+def _beside(folder: Path) -> list[Table]:
+    if not has_rivals_in_searches(load_whole(folder)):
+        return []
     heads = (
-        *("corpus", "queries", "dimension", "k", "threads", "blocks, ms", "products, ms", "FAISS, ms"),
-        *("products over blocks, processor time", "FAISS over blocks, processor time"),
-        "FAISS' queries with another answer",
+        *("corpus", "queries", "dimension", "k", "queries are", "threads", "library", "median, ms"),
+        *("over kselect's", "processors, ms", "processors over kselect's", "exact rows of those checked"),
     )
     about = (
-        "Search in host memory, in turns within one run: by blocks of the corpus (what `kselect knn` does), "
-        f"by whole products of matrices, and by FAISS {version} IndexFlatL2. Medians of the clock; "
-        "factors are of the processors' time, because other programs shared the machine."
+        "Exact search by kselect and by other libraries, in turns within one run. Medians of the time from "
+        "vectors in memory to neighbours, and of the processors' time where other programs shared the machine. "
+        "Rows of answers were compared with all float64 distances; an answer with another row is wrong, and its "
+        "time is here alone."
     )
-    return [_table(f"Search on the host, {cpu}", about, heads, rows)]
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    for s in knn_rivals.read([folder]):
+        own, p = next(iter(s.outcomes.values())), s.problem
+        rows.setdefault(s.place, []).extend(
+            (
+                p["n"], p["q"], p["dimension"], p["k"], p["queries"], p.get("threads"), name, _short(o.median),
+                _short(o.median / own.median, 3), *_processors(o, own),
+                None if o.rows is None else f"{o.rows[0]} of {o.rows[1]}",
+            )
+            for name, o in s.outcomes.items()
+        )  # fmt: skip
+    return [_table(f"Search beside other libraries, {place}", about, heads, of) for place, of in sorted(rows.items())]
 
 
-def _no_record(path: Path, why: Exception) -> PlotError:
-    return PlotError(Failure.INPUT, f"{path}: is no record of k-NN on a host: {why!r}")
+def _processors(o: knn_rivals.Outcome, own: knn_rivals.Outcome) -> tuple[str | None, str | None]:
+    time, owns = o.stages.get("processors"), own.stages.get("processors")
+    return (_short(time), _short(time / owns, 3)) if time and owns else (None, None)
 
 
 def _indexes(folder: Path) -> list[Table]:
@@ -162,7 +161,7 @@ def _short(value: float, digits: int = 4) -> str:
 
 _KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path], list[Table]]], ...] = (
     (lambda folder: "knn" in tasks_of(folder), _end_to_end),
-    (lambda folder: (folder / _HOST_FILE).is_file(), _on_host),
+    (lambda folder: "knn" in tasks_of(folder), _beside),
     (lambda folder: "knn" in tasks_of(folder), _scaling),
     (lambda folder: "index" in tasks_of(folder), _indexes),
 )

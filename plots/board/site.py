@@ -43,7 +43,7 @@ def site(
     contracts: Mapping[str, Any],
     sources: Mapping[str, str],
     pasts: Mapping[str, Any],
-    more: Mapping[str, Sequence[Any]],
+    more: Mapping[str, Any],
 ) -> dict[str, bytes]:
     """Return the files of the site by path; `more` has the data of "searches" and of "papers"."""
     files = {

@@ -9,11 +9,6 @@ from plots.older_tiles import SCALING
 # (kind of record, test that recognises it, command that draws or converts it)
 _KINDS: tuple[tuple[str, Callable[[Path], bool], str], ...] = (
     (
-        "k-NN searches beside other libraries",
-        lambda d: holds(d, "knn_on_gpu.jsonl"),
-        "python -m plots.knn_on_gpu {}",
-    ),
-    (
         "searches in an older form",
         lambda d: (
             begins_with(d, RUNS, b'"what":"index_search"')

@@ -5,11 +5,14 @@ import stat
 import sys
 from types import SimpleNamespace
 
+import jsonschema
 import numpy as np
 import pytest
 
-from peers import knn_on_gpu
+from peers import knn_libraries, knn_on_gpu, searched
 from peers.knn_on_gpu import Shape, Truth
+from plots.journal import read_journal
+from test_recorded import META, SCHEMA
 
 PROGRAM = """#!{python}
 import json, sys
@@ -26,15 +29,22 @@ indices[0, {wrong}] = indices[0, -1]
 np.save(asked["--indices"], indices)
 run = Path(asked["--record"])
 run.mkdir(exist_ok=True)
-(run / "meta.json").write_text(json.dumps({{"git": {{"commit": "c"}}, "gpu": [{{"name": "Test GPU"}}]}}))
+(run / "meta.json").write_text({meta!r})
 with (run / "runs.jsonl").open("a+") as lines:
     lines.seek(0)
-    rounds = [2e6, 3e6] * (1 + len(lines.readlines()))
-    cell = {{"time": {{"rounds": rounds}}, "stages": {{"prepare": {{"median": 1e6}}}},
-            "counts": {{"rows_proven": len(query), "share_of_products": 0.25}},
-            "algorithm": {{"settings": {{"product": "float16"}}}}}}
-    lines.write(json.dumps(cell) + "\\n")
+    cell = json.loads({cell!r})
+    cell["time"]["rounds"] = [2e6, 3e6] * (1 + len(lines.readlines()))
+    cell["counts"] = {{"rows_proven": len(query), "share_of_products": 0.25}}
+    lines.write(json.dumps(cell | {{"crc32": ""}}) + "\\n")
 """
+
+# What kselect writes of a search.
+OWN = "auto+product=float16"
+CELL = searched.cell(
+    searched.facts_of(OWN, "kselect", "cuda", "peers/searched.py"),
+    searched.Asked({"n": 300, "q": 40, "k": 5, "dimension": 8, "queries": "separate"}, {"kind": "dataset"}, 16),
+    ("ok", "", [2e6, 3e6]), {"product": "float16"},
+) | {"stages": {"prepare": {"median": 1e6}}}  # fmt: skip
 
 
 class Tensor(np.ndarray):
@@ -89,51 +99,80 @@ TORCH = SimpleNamespace(
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run the module; return the lines of its record and what it prints."""
+    """Run the module; return its cells by algorithm, meta.json and what it prints."""
 
     def all_of(*shapes, wrong=-1, options=()):
         program = tmp_path / "kselect"
-        program.write_text(PROGRAM.format(python=sys.executable, wrong=wrong))
+        program.write_text(PROGRAM.format(python=sys.executable, wrong=wrong, meta=json.dumps(META), cell=json.dumps(CELL)))
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setitem(sys.modules, "torch", TORCH)
         monkeypatch.setattr(knn_on_gpu, "SHAPES", shapes)
         monkeypatch.setattr(knn_on_gpu, "data_folder", lambda: str(tmp_path))
-        knn_on_gpu.main([str(program), "--out", str(tmp_path / "out"), *options])
-        text = (tmp_path / "out" / knn_on_gpu.FILE).read_text()
-        return [json.loads(line) for line in text.splitlines()], capsys.readouterr()
+        out = tmp_path / f"out{len(list(tmp_path.glob('out*')))}"
+        knn_on_gpu.main([str(program), "--out", str(out), *options])
+        found = {}
+        for cell in read_journal(out / "runs.jsonl")[0]:
+            found.setdefault(cell["algorithm"]["name"], []).append(cell)
+        meta = json.loads((out / "meta.json").read_text()) if (out / "meta.json").exists() else {}
+        return found, meta, capsys.readouterr()
 
     return all_of
 
 
 def test_every_arm_takes_turns_and_its_rows_are_checked(run):
-    lines, said = run(Shape(300, 40, 8, 5), Shape(120, 120, 6, 4, whole=True, graph=True))
-    first, graph = lines
-    assert first["shape"]["n"] == 300 and first["checked"] == graph["checked"] == 32
-    assert set(first["arms"]) == {"kselect float16", "torch float32", "torch TF32"}
-    assert list(graph["arms"])[:2] == ["kselect float16", "kselect int8"], "whole numbers have both"
-    own = first["arms"]["kselect float16"]
-    assert own["samples_ms"] == [2, 3] * 2 and own["ms"] == 2.5, "all turns are rounds of one cell"
-    assert own["stages_ms"] == {"prepare": 1} and own["proven"] == 40
-    for line in lines:
-        assert {arm["exact"] for arm in line["arms"].values()} == {32}
-        assert all(len(arm["samples_ms"]) == 2 * knn_on_gpu.SAMPLES
-                   for name, arm in line["arms"].items() if not name.startswith("kselect"))  # fmt: skip
-    assert set(first["missing"]) == {"cuVS", "FAISS", "FlashLib float32", "FlashLib float16"}
+    first, meta, said = run(Shape(300, 40, 8, 5))
+    assert list(first) == [OWN, "torch", "torch+product=tf32"]
+    (own,), (torch,), (tf32,) = first.values()
+    assert own["time"]["rounds"] == [2e6, 3e6] * 2, "all turns are rounds of one cell"
+    assert own["stages"] == {"prepare": {"median": 1e6}} and own["counts"]["rows_proven"] == 40
+    assert torch["problem"] == own["problem"] and torch["input"] == own["input"] and torch["key"] != tf32["key"]
+    assert len(torch["time"]["samples"]) == 2 * knn_on_gpu.SAMPLES
+    assert torch["verify"]["after"] and torch["verify"]["rows"] == 32
+    for cell in (own, torch, tf32):
+        assert cell["counts"]["rows_checked"] == cell["counts"]["rows_exact"] == 32
+    assert meta["state"] == "complete" and [r["name"] for r in meta["rivals"]] == ["torch", "torch+product=tf32"]
+    for name in ("cuvs", "faiss-gpu", "flashlib", "flashlib+product=float16"):
+        assert f"left out {name}: " in said.err
     assert "25 % of the products' ceiling" in said.out and "32 of 32 rows exact" in said.out
 
 
-def test_a_wrong_row_is_counted(run):
-    (line,), _ = run(Shape(300, 40, 8, 5), wrong=1)
-    assert line["arms"]["kselect float16"]["exact"] == 31
-    assert line["arms"]["torch float32"]["exact"] == 32
+def test_whole_numbers_have_both_products_and_a_rivals_cell_is_as_the_schema_says(run):
+    found, _, _ = run(Shape(120, 120, 6, 4, whole=True, graph=True))
+    assert len(found[OWN]) == 2, "the stand-in has one name for both"
+    full = {"dtype": "float32", "index": "int32", "direction": "smallest", "payload": "values_and_indices",
+            "layout": "row_major", "pitch": 0, "distribution": "external", "seed": 0}  # fmt: skip
+    (torch,) = found["torch"]
+    assert torch["counts"]["rows_exact"] == 32
+    jsonschema.Draft202012Validator(SCHEMA).validate(torch | {"problem": torch["problem"] | full})
+
+
+def test_a_wrong_row_is_counted_and_its_answer_has_no_time(run):
+    found, _, said = run(Shape(300, 40, 8, 5), wrong=1)
+    (own,) = found[OWN]
+    assert own["counts"]["rows_exact"] == 31 and own["time"] is None
+    assert (own["status"], own["reason"]) == ("wrong", "31 of 32 checked rows are exact")
+    assert own["stages"]["search"]["rounds"] == [2e6, 3e6] * 2 and "31 of 32 rows exact" in said.out
+    assert found["torch"][0]["counts"]["rows_exact"] == 32
 
 
 def test_rivals_are_spared_long_searches_and_a_late_search_is_left_out(run, monkeypatch):
     monkeypatch.setattr(knn_on_gpu, "MOST_PAIRS", 100)
-    (line,), _ = run(Shape(300, 40, 8, 5))
-    assert list(line["arms"]) == ["kselect float16"] and set(line["left_out"]) == {"torch float32", "torch TF32"}
-    lines, said = run(Shape(300, 40, 8, 5), options=["--seconds", "-1"])
-    assert lines == [] and "no time is left" in said.err
+    found, _, _ = run(Shape(300, 40, 8, 5))
+    for name in ("torch", "torch+product=tf32"):
+        (cell,) = found[name]
+        assert cell["status"] == "unsupported" and "too long" in cell["reason"] and cell["time"] is None
+    found, meta, said = run(Shape(300, 40, 8, 5), options=["--seconds", "-1"])
+    assert found == {} and meta == {} and "no time is left" in said.err
+
+
+def test_a_rival_that_fails_in_a_search_has_a_status(run, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("CUDA out of memory. Tried to allocate 3 GiB\nmore")
+
+    monkeypatch.setattr(knn_libraries, "torch_in", lambda torch, tf32: broken)
+    found, _, _ = run(Shape(300, 40, 8, 5))
+    (cell,) = found["torch"]
+    assert (cell["status"], cell["reason"]) == ("out_of_memory", "RuntimeError: CUDA out of memory. Tried to allocate 3 GiB")
 
 
 def test_rows_are_exact_by_distance_not_by_name():

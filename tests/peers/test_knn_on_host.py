@@ -1,14 +1,16 @@
 """The turns of k-NN on the host, with programs that only claim to search."""
 
-import json
 import os
 import stat
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from peers import knn_on_host
+from plots.records import load_whole
+from test_recorded import SCHEMA
 
 TURN = """#!{python}
 import json, os, sys
@@ -37,22 +39,28 @@ def search(tmp_path, monkeypatch):
             "--faiss-python", str(tmp_path / "python"),
         ])  # fmt: skip
         knn_on_host.main()
-        record = json.loads((tmp_path / "record" / "knn_on_host.json").read_text())
-        return record, log.read_text().split()
+        return load_whole(tmp_path / "record"), log.read_text().split()
 
     return run
 
 
 def test_arms_take_turns_and_the_second_run_counts(search):
-    record, turns = search("{'blocks': 5, 'products': 5}")
-    assert [(of["threads"], of["k"]) for of in record["shapes"]] == [(1, 10), (1, 100), (2, 10), (2, 100)]
-    first = record["shapes"][0]
-    assert first["clock"]["median"] == {"blocks": 1, "products": 4, "faiss": 2}
-    assert first["clock"]["over_blocks"] == {"blocks": 1, "products": 4, "faiss": 2}
-    assert first["processors"]["samples"]["faiss"] == [0.5] * 3
-    assert first["faiss"] == {"version": "0", "checked_queries": 100, "wrong_queries": 3}
+    run, turns = search("{'blocks': 5, 'products': 5}")
+    for cell in run.cells:
+        jsonschema.Draft202012Validator(SCHEMA).validate(cell)
+    assert len({cell["key"] for cell in run.cells}) == 12
+    assert [(c["threads"], c["problem"]["k"]) for c in run.cells[::3]] == [(1, 10), (1, 100), (2, 10), (2, 100)]
+    own, products, faiss = run.cells[:3]
+    assert [c["algorithm"]["name"] for c in run.cells[:3]] == ["auto", "auto+by=products", "faiss-cpu"]
+    assert own["time"]["rounds"] == [1e9] * 3 and products["time"]["rounds"] == [4e9] * 3
+    assert faiss["status"] == "wrong" and faiss["reason"] == "97 of 100 checked rows are exact"
+    assert faiss["stages"]["search"]["rounds"] == [2e9] * 3
+    assert faiss["stages"]["processors"]["rounds"] == [5e8] * 3 and not faiss["stages"]["processors"]["of_time"]
+    assert faiss["algorithm"]["source"] == "faiss 0, IndexFlatL2"
+    assert faiss["counts"] == {"rows_checked": 100, "rows_exact": 97} and not faiss["verify"]["after"]
+    assert own["verify"]["after"] and own["verify"]["rows"] == 1000
     assert len(turns) == 4 * 3 * 3 and turns[:6] == ["blocks", "products", "-m", "products", "-m", "blocks"]
-    assert set(record["git"]) == {"commit", "dirty"}
+    assert set(run.meta["git"]) == {"commit", "dirty"} and len(run.meta["host"]["load_after"]) == 3
 
 
 def test_arms_that_disagree_are_no_record(search, tmp_path):

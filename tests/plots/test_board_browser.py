@@ -260,7 +260,7 @@ def test_searches_and_papers_are_told(site: Path, page: chromium.Page) -> None:
     show(page, site, "knn")
     titles = texts(page, "#searches h2")
     assert titles[0].startswith("Search end to end on one NVIDIA H")
-    told = {"Metric indexes", "Growing numbers of NVIDIA H200", "Search on the host, AMD EPYC"}
+    told = {"Metric indexes", "Growing numbers of NVIDIA H200", "Search beside other libraries, AMD EPYC"}
     assert told | {"Search end to end on one NVIDIA H200"} <= set(titles)
     show(page, site, "papers")
     reproduction = (ROOT / "REPRODUCTION.md").read_text()

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from plots import compress
 from plots.errors import Failure, PlotError
-from plots.files import read_lines
 from plots.records import load
 from test_records import refused, three_cells
 
@@ -69,15 +68,6 @@ def test_refuses_both(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compress.main([str(run)]) == Failure.INPUT
     assert "runs.jsonl.gz" in capsys.readouterr().err
     assert (run / "runs.jsonl").read_bytes() == whole
-
-
-def test_lines_without_checksums_are_read_alike(tmp_path: Path) -> None:
-    (tmp_path / "scaling.jsonl").write_text('{"a":1}\n{"a":2}\n')
-    assert compress.main([str(tmp_path)]) == 0
-    assert list(read_lines([tmp_path], "scaling.jsonl", lambda v: v["a"], "record")) == [1, 2]
-    (tmp_path / "scaling.jsonl.gz").write_bytes(b"none")
-    with pytest.raises(PlotError, match=r"scaling\.jsonl\.gz: is damaged"):
-        list(read_lines([tmp_path], "scaling.jsonl", lambda v: v["a"], "record"))
 
 
 def test_committed_records_are_compressed_once() -> None:

@@ -132,14 +132,14 @@ def test_a_changed_header_changes_the_hash_and_an_unrelated_file_does_not(reposi
     assert "does not have the sources" in recorded(repository, first)
 
 
-def converted(tree: Path, sha256: str, at: str = "") -> provenance.Finding | None:
+def converted(tree: Path, sha256: str, at: str = "", name: str = "old.jsonl") -> provenance.Finding | None:
     """Return why a run of searches, converted from old.jsonl of this hash, has no provenance."""
     made = cell(QMS, problem(1024, 4, 8))
     made["algorithm"] |= {"file": "", "source_hash": ""}
     head = git("rev-parse", "HEAD")
     folder = write_run(tree / "results" / "gpu" / "run", [made], git={"commit": head, "dirty": False})
     meta = json.loads((folder / "meta.json").read_text())
-    file = {"name": "old.jsonl", "sha256": sha256, "commit": at or head}
+    file = {"name": name, "sha256": sha256, "commit": at or head}
     (folder / "meta.json").write_text(json.dumps(meta | {"converted_from": {"files": [file]}}))
     return provenance.check(folder.relative_to(tree), History(tree))
 
@@ -152,6 +152,7 @@ def test_the_history_has_what_a_record_was_converted_from(repository: Path) -> N
     commit("two")
     sha256 = hashlib.sha256(b"{}\n").hexdigest()
     assert converted(repository, sha256) is None
+    assert converted(repository, sha256, name="../run/old.jsonl") is None, "of which this is a part"
     for other, at, reason in (
         ("0" * 64, "", "does not have the results/gpu/run/old.jsonl that it was converted from"),
         (sha256, git("rev-parse", "HEAD~1"), "does not have the results/gpu/run/old.jsonl"),

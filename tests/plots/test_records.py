@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from plots.errors import Failure, PlotError
-from plots.files import read_lines
 from plots.records import load
 
 from conftest import CONTENDERS, JsonObject, cell, line, problem, write_run
@@ -123,14 +122,6 @@ def test_json_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
     assert refused(run) == f"{run}/runs.jsonl:1: is nested too deeply to be a record"
     (run / "meta.json").write_bytes(text)
     assert refused(run) == f"{run}/meta.json: is nested too deeply to be a record"
-
-
-def test_lines_of_other_records_that_are_nested_too_deeply_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "scaling.jsonl").write_bytes(b"{}\n" + b"[" * 100_000 + b"]" * 100_000 + b"\n")
-    with pytest.raises(PlotError) as caught:
-        list(read_lines([tmp_path], "scaling.jsonl", lambda value: value, "search"))
-    assert str(caught.value).endswith("scaling.jsonl:2: is nested too deeply to be a search")
-    assert caught.value.failure == Failure.INPUT
 
 
 def test_an_unknown_schema_is_refused_in_records_and_in_meta(tmp_path: Path) -> None:

@@ -44,7 +44,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("runs.jsonl", '{"schema":1,"what":"index_search"', "python -m plots.older_searches"),
         ("knn_end_to_end.jsonl", "{}", "python -m plots.older_searches"),
-        ("knn_on_gpu.jsonl", "{}", "python -m plots.knn_on_gpu"),
         ("scaling.jsonl", "{}", "python -m plots.older_searches"),
         ("whole.json", '{\n  "schema": 1,\n  "what": "knn",', "python -m plots.older_searches"),
         ("runs.jsonl", '{"schema":1,"key":"0"', "meta.json: cannot be read"),

@@ -49,14 +49,15 @@ function show_results() {
 }
 
 function show_searches() {
-  by_id("searches").replaceChildren(...searches.map((table) => {
-    const is_number = table.heads.map((_, i) => table.rows.some((row) => row[i] !== null)
-      && table.rows.every((row) => row[i] === null || /^[\d.,]+( %)?$/.test(String(row[i]))));
+  by_id("searches").replaceChildren(...unpack(searches).map((table) => {
+    const rows = unpack(table.rows).map(Object.values);
+    const is_number = table.heads.map((_, i) => rows.some((row) => row[i] !== null)
+      && rows.every((row) => row[i] === null || /^[\d.,]+( %)?$/.test(String(row[i]))));
     const row_of = (row) => element("tr", {}, ...row.map((value, i) => element("td", { class: is_number[i] ? "number" : null }, value === null ? "" : String(value))));
     return element("section", {}, element("h2", {}, table.title), element("p", {}, table.about), element("p", { class: "muted" }, `Records: ${table.folder}`),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": table.title }, element("table", {},
         element("thead", {}, element("tr", {}, ...table.heads.map((text, i) => element("th", { scope: "col", class: is_number[i] ? "number" : null }, text)))),
-        element("tbody", {}, ...table.rows.map(row_of)))));
+        element("tbody", {}, ...rows.map(row_of)))));
   }));
 }
 
