@@ -5,6 +5,7 @@ import json
 
 import pytest
 from plots import knn_rivals
+from plots.board.gather import gather
 from plots.board.searches import searches
 
 from conftest import write_run
@@ -98,6 +99,8 @@ def test_the_board_tells_of_a_gpus_searches_once(tmp_path):
     assert [table["title"] for table in found.tables] == ["Search beside other libraries, Test GPU"]
     assert len(found.tables[0]["rows"]) == 4 and found.failures == []
     assert "threads" not in found.tables[0]["heads"]
+    write_run(tmp_path / "sweep", [own()], config={"name": "sweep", "task": "knn"})
+    assert gather([tmp_path]).names == ["sweep"], "other pages leave searches beside libraries out"
 
 
 def test_equal_records_give_equal_files(tmp_path):
