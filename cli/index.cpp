@@ -2,7 +2,6 @@
 // index_search.cpp searches them.
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -27,6 +26,7 @@
 #include "search/metric/metrics/euclidean.hpp"
 #include "search/metric/sets.hpp"
 #include "search/metric/stand_ins.hpp"
+#include "search/seconds.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -116,16 +116,16 @@ int build(const build_options& o) {
   const auto place = open_backend(index_executor(o.executor), o.threads);
   indexed_objects made = load_objects(o);
   require_room(o.file, *made.objects);
-  const auto start = std::chrono::steady_clock::now();
+  const seconds_since start;
   {
     job_progress shown("objects", "no index was written");
     shown.begin("indexed", made.objects->count());
     made.index = built(o, made, *place, shown);
   }
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const double taken = start.get();
   write_index_file(o.file, made);
   const distance_histogram h = sample_distances(*made.in, *made.objects, histogram_pairs, o.seed);
-  fmt::print("{}; built in {:.3g} s; intrinsic dimension {:.2f}\n", described(made), taken.count(),
+  fmt::print("{}; built in {:.3g} s; intrinsic dimension {:.2f}\n", described(made), taken,
              h.intrinsic_dimension());
   return 0;
 }
@@ -195,9 +195,8 @@ std::vector<kind_option> add_kind_options(CLI::App& command, build_options& o) {
       command
           .add_option("--alpha", o.pivots.alpha, "sss: pivots are this share of the diameter apart")
           ->capture_default_str();
-  const CLI::Option* const diameter =
-      command.add_option("--diameter", o.pivots.diameter,
-                         "sss: the greatest distance between objects; 0: estimated");
+  const CLI::Option* const diameter = command.add_option(
+      "--diameter", o.pivots.diameter, "sss: the greatest distance between objects; 0: estimated");
   const CLI::Option* const most =
       command.add_option("--pivots", o.pivots.most,
                          "sss: takes only this many of the selected pivots, the first; 0: all");
@@ -212,9 +211,9 @@ std::vector<kind_option> add_kind_options(CLI::App& command, build_options& o) {
 void require_use(const std::vector<kind_option>& options, index_kind kind) {
   for (const kind_option& o : options) {
     if (o.kind == kind || o.option->count() == 0) continue;
-    throw error(failure::usage, fmt::format("{} is for --kind {}, not {}; leave it out",
-                                            o.option->get_name(), to_string(o.kind),
-                                            to_string(kind)));
+    throw error(failure::usage,
+                fmt::format("{} is for --kind {}, not {}; leave it out", o.option->get_name(),
+                            to_string(o.kind), to_string(kind)));
   }
 }
 

@@ -3,7 +3,6 @@
 // queries it uploads them, launches the kernels and downloads the answers.
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <numeric>
 
@@ -17,6 +16,7 @@
 #include "search/metric/kernels/start.hpp"
 #include "search/metric/sets.hpp"
 #include "search/metric/watched_queries.hpp"
+#include "search/seconds.hpp"
 
 namespace kselect::search::metric_space {
 
@@ -49,7 +49,7 @@ class device_searcher final : public searcher {
     knn_answer answer{.k = k,
                       .objects = answer_vector<std::int64_t>(own_pages<std::int64_t>()),
                       .distances = answer_vector<float>(own_pages<float>())};
-    each_batch(set_of<M>(queries), report, [&](const typename M::set& batch, std::int64_t first) {
+    each_batch(set_of<M>(queries), report, [&](const asked& batch, std::int64_t first) {
       // Within the time, as all of a search is.
       if (first == 0) resize(answer, queries.count() * k);
       const found_on_device out = room_for(batch.count() * k);
@@ -62,6 +62,7 @@ class device_searcher final : public searcher {
         return std::span(all).subspan(static_cast<std::size_t>(first * k),
                                       static_cast<std::size_t>(batch.count() * k));
       };
+      const seconds_into copying(report.answer_seconds);
       out.objects.download(part(answer.objects));
       out.distances.download(part(answer.distances));
     });
@@ -74,7 +75,7 @@ class device_searcher final : public searcher {
     range_answer answer{.starts = {0},
                         .objects = answer_vector<std::int64_t>(own_pages<std::int64_t>()),
                         .distances = answer_vector<float>(own_pages<float>())};
-    each_batch(set, report, [&](const typename M::set& batch, std::int64_t) {
+    each_batch(set, report, [&](const asked& batch, std::int64_t) {
       if (within_groups(batch, radius, answer, report)) return;
       index_.visit([&]<class Walk>(const typename Walk::args& walk) {
         find_hits<Walk>(batch, walk, radius, answer, report);
@@ -97,35 +98,44 @@ class device_searcher final : public searcher {
     answer.distances.resize(static_cast<std::size_t>(entries));
   }
 
-  static double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // A batch of queries.
+  struct asked {
+    const typename M::set& set;
+    uploaded<M> on_device;
+
+    std::int64_t count() const { return set.count(); }
+  };
+  asked upload(const typename M::set& batch, search_report& report) {
+    const seconds_into copying(report.upload_seconds);
+    return {batch, uploaded<M>(kept_, batch)};
   }
 
   // Calls f(batch, number of its first query) for each batch of queries.
   template <class F>
   void each_batch(const typename M::set& queries, search_report& report, const F& f) {
     counters_ = {};
-    const auto start = std::chrono::steady_clock::now();
+    const seconds_since start;
     const std::int64_t count = queries.count();
     batch_sizes sizes(options_.batch, options_.watch != nullptr);
     for (std::int64_t first = 0; first < count;) {
-      const auto begin = std::chrono::steady_clock::now();
+      const seconds_since begin;
       const std::int64_t size = sizes.next(count - first);
       if (size == count) {
-        f(queries, first);  // no copy of them all
+        f(upload(queries, report), first);  // no copy of them all
       } else {
         std::vector<std::int64_t> numbers(static_cast<std::size_t>(size));
         std::iota(numbers.begin(), numbers.end(), first);
-        f(queries.gather(numbers), first);
+        const typename M::set batch = queries.gather(numbers);
+        f(upload(batch, report), first);
       }
-      sizes.took(seconds_since(begin));
+      sizes.took(begin.get());
       first += size;
       ++report.batches;
       if (options_.watch == nullptr) continue;
       options_.watch->reached(first);
       if (first < count) options_.watch->end_if_stopping();
     }
-    report.seconds = seconds_since(start);
+    report.seconds = start.get();
     if (on_.fiber != nullptr) {
       report.counters = counters_;
       report.done = work{.distances = counters_[simt::counter::distances],
@@ -159,9 +169,9 @@ class device_searcher final : public searcher {
   }
 
   template <class Kernel, class Walk>
-  shared_layout layout_of(const typename M::set& batch, const typename Walk::args& walk,
+  shared_layout layout_of(const asked& batch, const typename Walk::args& walk,
                           std::int64_t k) const {
-    const auto layout = shared_layout::of(k, Walk::measured(walk), M::staged_bytes(batch));
+    const auto layout = shared_layout::of(k, Walk::measured(walk), M::staged_bytes(batch.set));
     require_shared(place_.description(), layout.bytes + sizeof(typename Kernel::storage),
                    "a smaller k, larger clusters or fewer pivots take less");
     return layout;
@@ -185,18 +195,17 @@ class device_searcher final : public searcher {
     return {kept_, blocks * heap_reduction::heap_entries(options_.block_threads, k)};
   }
 
-  void enlarge(const typename M::set& batch, std::int64_t k, const radius_plan& plan,
+  void enlarge(const asked& batch, std::int64_t k, const radius_plan& plan,
                const found_on_device& out, search_report& report) {
     index_.visit([&]<class Walk>(const typename Walk::args& walk) {
       using kernel = knn_kernel<M, Walk>;
       const shared_layout layout = layout_of<kernel, Walk>(batch, walk, k);
       const std::int64_t blocks = blocks_for(batch.count());
-      const uploaded<M> queries(kept_, batch);
       const device_array<entry> heaps = heaps_for(blocks, k);
       const device_array<std::uint32_t> pending(kept_, batch.count());
       device_array<std::uint32_t> pending_count(kept_, 1);
       pending_count.fill(0);
-      typename kernel::args args{.job = job_of(queries, layout, k, heaps, out),
+      typename kernel::args args{.job = job_of(batch.on_device, layout, k, heaps, out),
                                  .walk = walk,
                                  .count = batch.count(),
                                  .radius = plan.first,
@@ -215,29 +224,28 @@ class device_searcher final : public searcher {
     });
   }
 
-  void shrink(const typename M::set& batch, std::int64_t k, const found_on_device& out,
+  void shrink(const asked& batch, std::int64_t k, const found_on_device& out,
               search_report& report) {
     using kernel = shrinking_kernel<M>;
     const auto walk = index_.clusters();
     const shared_layout layout = layout_of<kernel, cluster_walk<M>>(batch, walk, k);
     const std::int64_t blocks = blocks_for(batch.count());
-    const uploaded<M> queries(kept_, batch);
     const device_array<entry> heaps = heaps_for(blocks, k);
-    launch<kernel>(
-        blocks, layout,
-        {.job = job_of(queries, layout, k, heaps, out), .walk = walk, .count = batch.count()},
-        report);
+    launch<kernel>(blocks, layout,
+                   {.job = job_of(batch.on_device, layout, k, heaps, out),
+                    .walk = walk,
+                    .count = batch.count()},
+                   report);
   }
 
   template <class Walk>
-  void find_hits(const typename M::set& batch, const typename Walk::args& walk, float radius,
+  void find_hits(const asked& batch, const typename Walk::args& walk, float radius,
                  range_answer& answer, search_report& report) {
     using kernel = range_kernel<M, Walk>;
     const shared_layout layout = layout_of<kernel, Walk>(batch, walk, 0);
-    const uploaded<M> queries(kept_, batch);
     collect_hits(batch.count(), answer, report, [&](const hit_list& hits) {
       launch<kernel>(blocks_for(batch.count()), layout,
-                     {.queries = queries.view,
+                     {.queries = batch.on_device.view,
                       .layout = layout,
                       .walk = walk,
                       .count = batch.count(),
@@ -322,38 +330,38 @@ class device_searcher final : public searcher {
            .objects = found.objects.view(),
            .distances = found.distances.view()});
     });
+    const seconds_into copying(report.answer_seconds);
     append_hits(found, starts, room, where.threads, answer);
   }
 
   // Both return false, and do nothing, if this is no search by groups (group_search::fits).
-  bool nearest_in_groups(const typename M::set& batch, std::int64_t k, const found_on_device& out,
+  bool nearest_in_groups(const asked& batch, std::int64_t k, const found_on_device& out,
                          search_report& report) {
     return searched_in_groups(batch, k, [&](const auto& search) {
-      const uploaded<M> queries(kept_, batch);
       const auto memory = search.memory_from(kept_);
       time(report, [&](const auto& enqueue) {
-        search.nearest(queries, memory, out.objects.view(), out.distances.view(), enqueue);
+        search.nearest(batch.on_device, memory, out.objects.view(), out.distances.view(), enqueue);
       });
     });
   }
 
-  bool within_groups(const typename M::set& batch, float radius, range_answer& answer,
+  bool within_groups(const asked& batch, float radius, range_answer& answer,
                      search_report& report) {
     return searched_in_groups(batch, 0, [&](const auto& search) {
-      const uploaded<M> queries(kept_, batch);
       collect_hits(batch.count(), answer, report, [&](const hit_list& hits) {
         const auto memory = search.memory_from(kept_);
-        time(report,
-             [&](const auto& enqueue) { search.within(queries, memory, radius, hits, enqueue); });
+        time(report, [&](const auto& enqueue) {
+          search.within(batch.on_device, memory, radius, hits, enqueue);
+        });
       });
     });
   }
 
   template <class F>
-  bool searched_in_groups(const typename M::set& batch, std::int64_t k, const F& f) {
+  bool searched_in_groups(const asked& batch, std::int64_t k, const F& f) {
     if (!index_.in_groups()) return false;
     return index_.visit_groups([&]<class Walk>(const near_objects<M>& near, const Walk& walk) {
-      const group_search<M, Walk> search(place_.description(), near, walk, batch, k,
+      const group_search<M, Walk> search(place_.description(), near, walk, batch.set, k,
                                          options_.block_threads);
       if (search.fits()) f(search);
       return search.fits();

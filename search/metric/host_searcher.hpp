@@ -1,14 +1,13 @@
 #pragma once
 // Searches in native host code, each query by one thread (search/metric/cpu/search.hpp).
 
-#include <chrono>
-
 #include <omp.h>
 
 #include "search/metric/cpu/search.hpp"
 #include "search/metric/sets.hpp"
 #include "search/metric/space.hpp"
 #include "search/metric/watched_queries.hpp"
+#include "search/seconds.hpp"
 
 namespace kselect::search::metric_space {
 
@@ -57,7 +56,7 @@ class host_searcher final : public searcher {
 
   template <class F>
   void each_query(const typename M::set& set, search_report& report, const F& answer_one) {
-    const auto start = std::chrono::steady_clock::now();
+    const seconds_since start;
     std::vector<scratch> scratches(static_cast<std::size_t>(threads_));
     std::vector<work> done(static_cast<std::size_t>(threads_));
     watched_queries watched(watch_);
@@ -72,8 +71,7 @@ class host_searcher final : public searcher {
     report.done = std::accumulate(done.begin(), done.end(), work{},
                                   [](work sum, const work& part) { return sum += part; });
     report.batches = 1;
-    report.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.seconds = start.get();
   }
 
   Search search_;

@@ -72,8 +72,10 @@ struct radius_plan {
 };
 
 struct search_report {
-  double seconds = 0;         // from queries in host memory to answers in host memory
-  double kernel_seconds = 0;  // the part in kernels, by the backend's own clock
+  double seconds = 0;  // from queries in host memory to answers in host memory
+  // Parts of it on fibers and GPUs: copies of the queries, kernels by the backend's own clock, and
+  // from the last kernel of a batch to its answers in host memory.
+  double upload_seconds = 0, kernel_seconds = 0, answer_seconds = 0;
   std::int64_t batches = 0;
   std::int64_t launches = 0;               // of kernels
   std::int64_t pending = 0;                // queries that needed the second launch

@@ -1,11 +1,10 @@
 // The task `index`: a cell is one search of a metric space with an index, or without one.
 //
 // Timed is the search from queries in host memory to answers in host memory, as `kselect index`
-// times it; on a GPU the stage `kernels` is the part in kernels. Building the index and training a
-// radius come before and are counted, not timed in rounds.
+// times it; on a GPU it has the stages `upload`, `kernels` and `answers`. Building the index and
+// training a radius come before and are counted, not timed in rounds.
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -17,6 +16,7 @@
 #include "search/metric/prove.hpp"
 #include "search/metric/space.hpp"
 #include "search/sampled_queries.hpp"
+#include "search/seconds.hpp"
 #include "search/task/index_axes.hpp"
 #include "search/task/index_cell.hpp"
 #include "search/task/objects.hpp"
@@ -27,12 +27,6 @@ namespace kselect::search {
 namespace {
 
 using namespace metric_space;
-
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 // Of a cell: its objects with their index.
 struct indexed {
@@ -48,7 +42,8 @@ indexed built(const cell& c, std::shared_ptr<const problem_objects> of, backend&
   const distance_histogram sampled = sample_distances(in, *of->objects, pairs, 1);
   indexed made{std::move(of), {}, 0, sampled.intrinsic_dimension()};
   made.index.kind = parse<index_kind>(c.entry->algorithm->name).value();
-  made.build_seconds = seconds_of([&] {
+  {
+    const seconds_into building(made.build_seconds);
     if (made.index.kind == index_kind::list_of_clusters) {
       const auto radius = static_cast<float>(value_of<double>(c.of_entry, "cluster_radius"));
       const auto size = value_of<std::int64_t>(c.of_entry, "cluster_size");
@@ -60,7 +55,7 @@ indexed built(const cell& c, std::shared_ptr<const problem_objects> of, backend&
                                            .most = value_of<std::int64_t>(c.of_entry, "pivots")},
                                           place);
     }
-  });
+  }
   return made;
 }
 
@@ -84,14 +79,13 @@ class index_subject final : public subject {
         checked_(sampled_queries(queries().count(), most_checked)),
         asked_(queries().gather(checked_)) {
     const int threads = all_threads_;
-    training_seconds_ = seconds_of([&] {
-      if (wanted_.share > 0) {
-        radius_ = radius_of_share(in_, objects(), with_->index, wanted_.share, threads);
-      }
-      const bool grows = !wanted_.is_range() && c.executor != executor_kind::cpu &&
-                         with_->index.kind != index_kind::none;
-      if (grows) plan_ = train_radius(in_, objects(), with_->index, wanted_.k, threads);
-    });
+    const seconds_into training(training_seconds_);
+    if (wanted_.share > 0) {
+      radius_ = radius_of_share(in_, objects(), with_->index, wanted_.share, threads);
+    }
+    const bool grows = !wanted_.is_range() && c.executor != executor_kind::cpu &&
+                       with_->index.kind != index_kind::none;
+    if (grows) plan_ = train_radius(in_, objects(), with_->index, wanted_.k, threads);
   }
 
   timed_run run() override {
@@ -109,7 +103,9 @@ class index_subject final : public subject {
 
   std::vector<stage_time> stages() const override {
     if (place_.description().kind != executor_kind::cuda) return {};
-    return {{"kernels", report_.kernel_seconds * ns_per_second}};
+    return {{"upload", report_.upload_seconds * ns_per_second},
+            {"kernels", report_.kernel_seconds * ns_per_second},
+            {"answers", report_.answer_seconds * ns_per_second}};
   }
 
   named_numbers counts() const override {

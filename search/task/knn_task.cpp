@@ -6,7 +6,6 @@
 // all float64 distances on top.
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
@@ -17,6 +16,7 @@
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
 #include "search/knn/knn.hpp"
+#include "search/seconds.hpp"
 #include "search/task/float64_check.hpp"
 #include "search/task/settings.hpp"
 #include "search/task/tasks.hpp"
@@ -77,14 +77,14 @@ class knn_subject final : public subject {
                               .cuda = cuda_options(),
                               .report = &cuda_report_,
                               .on_host = &on_host};
-    const auto begin = std::chrono::steady_clock::now();
+    const seconds_since begin;
     knn(request, place_, [&](const knn_block& block) { keep(block); });
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    const double taken = begin.get();
     proves_selections_ = false;
     if (!is_filtered(cuda_report_.product) && place_.shares_host_memory()) {
       host_report_ = on_host;
     }
-    if (cuda_report_.times.empty()) return {{}, taken.count() * ns_per_second};
+    if (cuda_report_.times.empty()) return {{}, taken * ns_per_second};
     return {{}, cuda_report_.times.back().elapsed * ns_per_millisecond};
   }
 
