@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from plots.errors import Failure, PlotError
 from plots.records import Record
 from plots.reproduce.cells import At, Cells, Missing, Pair, along, pairs
-from plots.reproduce.manifest import Claim, size
+from plots.reproduce.manifest import Claim, Table, size
 from plots.reproduce.searches import Search
 
 
@@ -96,3 +96,8 @@ def rest(at: At, axis: str) -> tuple[float, ...]:
 def mean(values: Sequence[float]) -> float:
     """Return the geometric mean."""
     return math.exp(math.fsum(math.log(v) for v in values) / len(values))
+
+
+def in_words_of(where: Table) -> str:
+    """Return the values that cells have, for a message."""
+    return ", ".join(f"{name} = {value}" for name, value in where.items())

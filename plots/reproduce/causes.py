@@ -9,25 +9,26 @@ Each claim may name experiments as causes (`[[experiment.claim.cause]]`), of the
     ceiling          both sides' shares of the read ceiling, and what the paper's number would need
     rounds           how the rounds of the deciding cell scatter
     stalls           what warps wait for, from results/MACHINE/RECORD/stalls.csv (`plots.stalls`)
+    distances        the same measure with distances as slow as a card's memory: each query reads all n vectors of
+                     `bytes` bytes at `bandwidth` GB/s
 
 `record` names the run; without it the cells are those of the claim. `says` is what is varied, as a
 noun; `noun` names it where `says` also has its value. Unless `where` says otherwise, a step and the work are of the deciding problem. Whether the
 cause explains the difference follows from the numbers and is not in the list.
 """
 
-import csv
 import math
 import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from plots.records import Record
-from plots.reproduce.asked import Measured, place, power
+from plots.reproduce.asked import Measured, in_words_of, place, power
+from plots.reproduce.cause_stalls import told_stalls
 from plots.reproduce.cells import Cells, Missing, Pair, choose, pairs
 from plots.reproduce.library import Library, Source
-from plots.reproduce.manifest import Claim, Experiment, Table
+from plots.reproduce.manifest import Claim, Experiment, Table, size
 from plots.reproduce.measures import measure
 from plots.reproduce.older import Older
 from plots.reproduce.searches import Search, in_words
@@ -207,13 +208,9 @@ def _compared(case: _Case, cause: Table) -> Pair:
     found = [p for p in pairs(mine, theirs, of, over) if p.ratio]
     if not found:
         sides = f"{' or '.join(over)} beside {' or '.join(of)}"
-        raise Missing(f"no record of {sides} at {_words(where)}")
+        raise Missing(f"no record of {sides} at {in_words_of(where)}")
     take = max if cause.get("take", "most") == "most" else min
     return take(found, key=lambda p: p.ratio or 0.0)
-
-
-def _words(where: Table) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in where.items())
 
 
 def _work(case: _Case, cause: Table) -> str:
@@ -244,14 +241,9 @@ def _work(case: _Case, cause: Table) -> str:
 def _counted_at(case: _Case, cause: Table) -> tuple[int, int]:
     where = cause.get("where", {})
     if "n" in where and "k" in where:
-        return _size(where["n"]), _size(where["k"])
+        return size(where["n"], "n"), size(where["k"], "k")
     n, _, k = case.pair().at
     return n, k
-
-
-def _size(value: object) -> int:
-    base, _, power = str(value).partition("^")
-    return int(base) ** int(power or 1)
 
 
 def _first(
@@ -305,43 +297,27 @@ def _rounds(case: _Case, cause: Table) -> str:
     )
 
 
+def _distances(case: _Case, cause: Table) -> str:
+    rate = float(cause["bytes"]) / float(cause["bandwidth"])  # ns a distance
+
+    def slower(record: Record) -> Record:
+        own = record.inputs.distances if record.inputs is not None else None
+        if record.time is None or own is None:
+            return replace(record, time=None)
+        more = record.n * record.q * rate - own
+        return replace(record, time=replace(record.time, median=record.time.median + more))
+
+    found = measure(case.experiment, case.claim, replace(case.source, records=tuple(map(slower, case.source.records))))
+    says = str(cause["says"])
+    return f"With {says} it would be {_values(found)} ({found.detail}): {_explains(case, found, 'their speed')}."
+
+
 def _stalls(case: _Case, cause: Table) -> str:
-    pattern = f"*/{cause['record']}/stalls.csv"
-    found = sorted(Path("results").glob(pattern))
-    card = case.source.machine.split("-x")[0]  # a host of several GPUs has the card's name, too
-    path = next((p for p in found if p.parts[1].split("-x")[0] == card), None)
-    if path is None:
-        raise Missing(f"results/{pattern} is not yet recorded for {card}")
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
     where = cause.get("where")
     if where is None:
         n, q, k = case.pair().at
         where = {"n": n, "q": q, "k": k}
-    parts = []
-    for name in (*cause.get("of", ()), *cause.get("over", ())):
-        fits = [
-            r for r in rows
-            if r["algorithm"] == name and all(int(r[key]) == _size(v) for key, v in where.items())
-        ]  # fmt: skip
-        if fits:
-            parts.append(f"{name} {_waits(fits[0])}")
-    if not parts:
-        raise Missing(f"{path} has no row at {_words(where)}")
-    return f"By the profiler at {_words(where)}: {'; '.join(parts)}."
-
-
-def _waits(row: Mapping[str, str]) -> str:
-    """Return what a row of stalls.csv says, in words."""
-    reasons = [
-        f"{row[f'stall_{i}'].replace('_', ' ')} ({float(row[f'share_{i}']):.0%})"
-        for i in (1, 2)
-        if row.get(f"stall_{i}")
-    ]
-    text = f"waits mostly for {' and '.join(reasons)}"
-    if row.get("warps_per_multiprocessor"):
-        text += f" with {float(row['warps_per_multiprocessor']):.3g} warps a multiprocessor"
-    return text
+    return told_stalls(case.source.machine, cause, where)
 
 
 _KINDS: dict[str, Callable[[_Case, Table], str]] = {
@@ -352,6 +328,7 @@ _KINDS: dict[str, Callable[[_Case, Table], str]] = {
     "ceiling": _ceiling,
     "rounds": _rounds,
     "stalls": _stalls,
+    "distances": _distances,
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from plots.errors import Failure, PlotError
 from plots.reproduce.claims import VERDICTS, Tested
+from plots.reproduce.data_sets import table_of
 from plots.reproduce.library import Source
 from plots.reproduce.manifest import Experiment, Paper
 from plots.words import amount_of
@@ -182,7 +183,7 @@ def _drawn(experiment: Experiment, drawn: Drawn, figures: str) -> list[str]:
         text += f" Its own run is not yet recorded: run `{experiment.how_to_record()}`."
     text += "".join(f" † {reason}." for reason in drawn.older)
     text += "".join(f" Not drawn from it: {reason}." for reason in drawn.missing)
-    return [*lines, text, ""]
+    return [*lines, text, "", *(table_of(drawn.source.searches) if experiment.data_sets else ())]
 
 
 def _filled(experiment: Experiment, tested: Sequence[Tested]) -> str:

@@ -41,6 +41,7 @@ _PAPER_KEYS = ("key", "cite", "hardware", "note")
 _EXPERIMENT_KEYS = (
     *("id", "title", "config", "records", "slices_of", "stages_of", "searches_of", "command"),
     *("needs", "like", "where", "disagreement", "reads", "figure", "claim", "with_distances"),
+    "data_sets",
 )
 _FIGURE_KEYS = (
     "kind",
@@ -72,9 +73,9 @@ _MEASURE_KEYS = (
 )
 _CAUSE_KEYS = (
     *("kind", "says", "noun", "record", "multiprocessors", "of", "over", "where", "over_where"),
-    *("take", "counters"),
+    *("take", "counters", "bytes", "bandwidth"),
 )
-CAUSES = ("work", "multiprocessors", "again", "step", "ceiling", "rounds", "stalls")
+CAUSES = ("work", "multiprocessors", "again", "step", "ceiling", "rounds", "stalls", "distances")
 Table = Mapping[str, Any]
 
 
@@ -136,6 +137,7 @@ class Experiment:
     claims: Sequence[Claim]
     reads: str = ""
     with_distances: bool = False  # times include that of computing the rows
+    data_sets: bool = False  # tell of the data sets of searches
 
     def how_to_record(self) -> str:
         """Return the command line that makes the missing record."""
@@ -212,6 +214,7 @@ def _experiment(table: Table, paper: Paper, found: Sequence[Experiment], path: s
         claims=tuple(_claim(t, where) for t in table.get("claim", ())),
         reads=str(table.get("reads", "")),
         with_distances=bool(table.get("with_distances", False)),
+        data_sets=bool(table.get("data_sets", False)),
     )
     elsewhere = experiment.stages_of or experiment.searches_of
     if not (experiment.config or elsewhere or experiment.needs):

@@ -13,7 +13,7 @@ a record.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ _LABELS = {
     "none_apart": "exhaustive, distances and heaps apart",
     FUSED: "fused k-NN",
 }
+_FACTS = ("intrinsic_dimension", "clusters")  # the first from distances of sampled pairs
 # If several executors have a quantity, the first of these counts.
 _EXECUTORS = ("cuda", "fiber", "cpu")
 
@@ -68,6 +69,7 @@ class Search:
     queries: int = 0
     digest: str = ""  # of the journal
     dirty: bool = False
+    facts: Mapping[str, float] = field(default_factory=dict)  # of its data and index: _FACTS
 
     def fits(self, where: Table) -> bool:
         """Tell whether it matches every trait of `where`; a list matches any of its values."""
@@ -105,6 +107,7 @@ def _search(cell: Mapping[str, Any], run: Run, folder: str) -> Search:
         int(cell["problem"]["q"]),
         run.digest,
         run.dirty,
+        {name: cell["counts"][name] for name in _FACTS if name in cell["counts"]},
     )
 
 

@@ -179,6 +179,28 @@ def test_rounds_far_from_the_median_are_counted(tmp_path: Path) -> None:
     assert "without them the deviation is 0.56 %" in found.causes[0]
 
 
+@pytest.mark.parametrize(
+    ("bandwidth", "change", "conclusion"),
+    [(1.0, "0.25", "within the band"), (100.0, "1.87", "no nearer to the paper's")],
+)
+def test_distances_may_be_as_slow_as_a_memory(
+    tmp_path: Path, bandwidth: float, change: str, conclusion: str
+) -> None:
+    costs = {"new": lambda n, q, k: 100.0 if k == 8 else 300.0}
+    rows = {"copies": 1, "fresh": True, "distances": {"median": 50.0, "samples": [50.0]}}
+    cells = [made | {"inputs": rows} for made in timed(costs, [(700, 1, 8), (700, 1, 16)])]
+    asked = claim("variation", "0.17 .. 0.38", "> 0.1", of=["new"], along="k")
+    slow = {"kind": "distances", "bytes": 1, "bandwidth": bandwidth, "says": "slow distances"}
+    asked = dataclasses.replace(asked, published=0.25, causes=(slow,))
+    write_run(tmp_path / "here" / "some_config", cells)
+    one = experiment(with_distances=True)
+    (made,) = Library(tmp_path).sources(one)
+    found = claims.test(one, asked, made, causes.Evidence(Library(tmp_path)))
+    assert found.verdict == "same direction, other size"
+    assert f"With slow distances it would be {change} (" in found.causes[0]
+    assert conclusion in found.causes[0]
+
+
 def test_stalls_are_named_from_their_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,15 +175,6 @@ struct euclidean {
     constexpr bool ahead = count > 4;  // loads the next components while these are compared
     float next[partial_sums] = {};
     if (ahead && partial_sums <= v.dimension) load_eight(simt, v, i, 0, next);
-    if (!ahead && partial_sums <= v.dimension) {
-      float y[partial_sums];
-      load_eight(simt, v, i, 0, y);
-      KSELECT_UNROLL
-      for (int j = 0; j < count; ++j) square_eight(y, staged[j], sums[j]);
-      if (all_beyond(sums, radii)) return;
-      check += check;
-      c = partial_sums;
-    }
     for (; c + partial_sums <= v.dimension; c += partial_sums) {
       float y[partial_sums];
       KSELECT_UNROLL
@@ -232,16 +223,6 @@ struct euclidean {
     for (int lane = 0; lane < partial_sums; ++lane) {
       const float difference = y[lane] - parts[lane / 4].values[lane % 4];
       sums[lane] = fmaf(difference, difference, sums[lane]);
-    }
-  }
-  KSELECT_HD static void square_eight(const float (&y)[partial_sums], const void* staged,
-                                      float (&sums)[partial_sums]) {
-    const auto* const at = static_cast<const four*>(staged);
-    const four parts[2] = {at[0], at[1]};
-    KSELECT_UNROLL
-    for (int lane = 0; lane < partial_sums; ++lane) {
-      const float difference = y[lane] - parts[lane / 4].values[lane % 4];
-      sums[lane] = difference * difference;
     }
   }
   // The same of the last components; 0 beyond them.
