@@ -9,6 +9,13 @@ from plots.records import Record
 from plots.reproduce.cells import At, Cells, Missing, Pair, along, pairs
 from plots.reproduce.manifest import Claim, Table, size
 from plots.reproduce.searches import Search
+from plots.words import digits
+
+RATIOS = (
+    *("speed-up", "relative", "change", "flatness", "updates-ratio", "updates-growth"),
+    "searches",
+)
+_SHARES = ("fastest", "outlasts", "updates-head", "variation", "search-value")
 
 
 @dataclass(frozen=True)
@@ -101,3 +108,11 @@ def mean(values: Sequence[float]) -> float:
 def in_words_of(where: Table) -> str:
     """Return the values that cells have, for a message."""
     return ", ".join(f"{name} = {value}" for name, value in where.items())
+
+
+def number(claim: Claim, found: Measured) -> str:
+    """Return the measured numbers with their unit."""
+    if claim.ask.get("unit") == "%" or claim.measure in _SHARES:
+        return " to ".join(f"{100 * value:.3g} %" for value in found.values)
+    times = "×" if claim.measure in RATIOS else ""
+    return " to ".join(f"{digits(value, 4)}{times}" for value in found.values)

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from plots.records import Record
-from plots.reproduce.asked import Measured, in_words_of, place, power
+from plots.reproduce.asked import Measured, in_words_of, number, place, power
 from plots.reproduce.cause_stalls import told_stalls
 from plots.reproduce.cells import Cells, Missing, Pair, choose, pairs
 from plots.reproduce.library import Library, Source
@@ -309,7 +309,8 @@ def _distances(case: _Case, cause: Table) -> str:
 
     found = measure(case.experiment, case.claim, replace(case.source, records=tuple(map(slower, case.source.records))))
     says = str(cause["says"])
-    return f"With {says} it would be {_values(found)} ({found.detail}): {_explains(case, found, 'their speed')}."
+    value = number(case.claim, found)
+    return f"With {says} it would be {value} ({found.detail}): {_explains(case, found, 'their speed')}."
 
 
 def _stalls(case: _Case, cause: Table) -> str:

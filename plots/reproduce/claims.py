@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from plots.errors import Failure, PlotError
-from plots.reproduce.asked import Measured
+from plots.reproduce.asked import RATIOS, Measured, number
 from plots.reproduce.causes import Evidence, causes_of
 from plots.reproduce.cells import Missing
 from plots.reproduce.library import Source
 from plots.reproduce.manifest import Claim, Experiment
 from plots.reproduce.measures import TIE, measure
-from plots.words import digits
 
 Verdict = Literal["reproduced", "same direction, other size", "contradicted", "cannot test"]
 VERDICTS: tuple[Verdict, ...] = (
@@ -21,11 +20,6 @@ VERDICTS: tuple[Verdict, ...] = (
     "contradicted",
     "cannot test",
 )
-_RATIOS = (
-    *("speed-up", "relative", "change", "flatness", "updates-ratio", "updates-growth"),
-    "searches",
-)
-_SHARES = ("fastest", "outlasts", "updates-head", "variation", "search-value")
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,7 @@ def judge(claim: Claim, found: Measured, context: str) -> tuple[Verdict, str]:
     if claim.direction:
         same = _all_meet(claim.direction, found.values, context)
         return ("same direction, other size" if same else "contradicted"), ""
-    if claim.measure in _RATIOS and all(1 / TIE < value < TIE for value in found.values):
+    if claim.measure in RATIOS and all(1 / TIE < value < TIE for value in found.values):
         return "cannot test", f"decides nothing: a tie, {number(claim, found)}"
     return "contradicted", ""
 
@@ -121,11 +115,3 @@ def expectation(text: str, context: str) -> Callable[[float], bool]:
             "=": lambda value: value == limit,
         }[bound[1]]
     raise PlotError(Failure.INPUT, f'{context}: {text!r} is not like "233 .. 525" or ">= 3"')
-
-
-def number(claim: Claim, found: Measured) -> str:
-    """Return the measured numbers with their unit."""
-    if claim.ask.get("unit") == "%" or claim.measure in _SHARES:
-        return " to ".join(f"{100 * value:.3g} %" for value in found.values)
-    times = "×" if claim.measure in _RATIOS else ""
-    return " to ".join(f"{digits(value, 4)}{times}" for value in found.values)

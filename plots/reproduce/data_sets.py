@@ -21,7 +21,10 @@ def table_of(searches: Sequence[Search]) -> list[str]:
             _listed(f"{s.traits['n']:,}" for s in own),
             f"{max(s.queries for s in own):,}",
             _listed(f"{s.facts['intrinsic_dimension']:.1f}" for s in own),
-            _listed(f"{s.traits['pivots']} ({s.traits['alpha']})" for s in own if "pivots" in s.traits),
+            _listed(
+                f"{alpha}: {pivots}"
+                for alpha, pivots in sorted((s.traits["alpha"], s.traits["pivots"]) for s in own if "pivots" in s.traits)
+            ),
             _listed(f"{s.facts['clusters']:,.0f}" for s in own if "clusters" in s.facts),
         )
         lines.append(f"| {' | '.join(cells)} |")

@@ -107,7 +107,7 @@ def _search(cell: Mapping[str, Any], run: Run, folder: str) -> Search:
         int(cell["problem"]["q"]),
         run.digest,
         run.dirty,
-        {name: cell["counts"][name] for name in _FACTS if name in cell["counts"]},
+        {name: value for name, value in cell.get("counts", {}).items() if name in _FACTS},
     )
 
 

@@ -181,7 +181,7 @@ def test_rounds_far_from_the_median_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("bandwidth", "change", "conclusion"),
-    [(1.0, "0.25", "within the band"), (100.0, "1.87", "no nearer to the paper's")],
+    [(1.0, "25 %", "within the band"), (100.0, "187 %", "no nearer to the paper's")],
 )
 def test_distances_may_be_as_slow_as_a_memory(
     tmp_path: Path, bandwidth: float, change: str, conclusion: str

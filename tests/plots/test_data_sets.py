@@ -22,7 +22,7 @@ def test_a_row_has_all_indexes_of_a_data_set() -> None:
         search("faces", {"intrinsic_dimension": 32.1}),
     ])  # fmt: skip
     assert rows[2:] == [
-        "| Images | 96,000 | 24,000 | 4.9 | 72 (0.5), 1 (0.66) | 1,477 |",
+        "| Images | 96,000 | 24,000 | 4.9 | 0.5: 72, 0.66: 1 | 1,477 |",
         "| Faces | 96,000 | 24,000 | 32.1 | – | – |",
         "",
     ]
