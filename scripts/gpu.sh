@@ -49,10 +49,11 @@ search='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" knn $4 
 ragged='cd "$1" && compute-sanitizer --tool "$2" --error-exitcode 9 "$3" select "$4.npy" --lengths "$4-lengths.npy" --fill -1 \
   --k 20 --algorithm bms-grid --executor cuda --indices answer.npy --values values.npy'
 # Groups of queries in metric indexes. At k = 100 lists become long, and the warps of a group meet to cut them. Vectors of
-# 64 components and more have a kernel of their own. Ranges are put in order by kernels, too.
+# 64 components and more have kernels of their own. Ranges are put in order by kernels, too.
 indexes=("images.npy --metric euclidean --kind list_of_clusters=knn --walk groups --k 100"
   "queries.npy --metric euclidean --kind list_of_clusters=knn --walk groups --k 100"
   "images.npy --metric euclidean --kind sss=knn --distribution groups --k 20"
+  "queries.npy --metric euclidean --kind sss=knn --distribution groups --k 20"
   "words.txt --metric levenshtein --kind list_of_clusters --cluster-size 32=knn --walk groups --k 20"
   "words.txt --metric levenshtein --kind sss --pivots 4=knn --distribution groups --k 20"
   "images.npy --metric euclidean --kind list_of_clusters=range --walk groups --share 0.1"
