@@ -2,9 +2,9 @@
 // Before a search by groups: which cluster each query is nearest to, and a radius that has k
 // objects.
 //
-// That radius is the distance of the k-th nearest object of a sample: of the query's nearest
-// clusters the members that are as far from the centre as the query. It is mostly near the final
-// one, and a search within it needs no second turn.
+// That radius is the distance of the k-th nearest object of a sample: members of the query's
+// nearest clusters, if these lie by their distances to the centre those about as far from it as the
+// query. It is mostly near the final one, and a search within it needs no second turn.
 
 #include "kselect/simt/assert.hpp"
 #include "search/metric/kernels/groups.cuh"
@@ -23,8 +23,7 @@ struct approach_kernel {
     Job job;   // lists: distances as bits
     int k;     // 0: no radius is wanted
     int bins;  // of a cluster's queries, by their distances from its centre
-    simt::global<std::uint32_t>
-        bin_of;  // [Q] cluster * bins + bin, the cluster of the nearest centre
+    simt::global<std::uint32_t> bin_of;  // [Q] nearest cluster * bins + bin
     simt::global<std::uint32_t> counts;  // [clusters * bins] queries of each; 0 before
     simt::global<std::uint32_t> ranks;   // [Q] the query's place among those of its bin
     simt::global<float> radii;           // [Q]

@@ -1,11 +1,10 @@
 #pragma once
 // Searches by groups, ours. A block has a query for each of its warps. It reads a cluster that
-// several of its queries need once from L2 for all of them, and a thread compares an object with
-// several queries at once. So the queries of a group should need the same clusters: they are taken
-// by nearest centre (query_order.cuh).
+// several of its queries need once from L2 for all of them (cluster_groups.cuh). So the queries of
+// a group should need the same clusters: they are taken by nearest centre (query_order.cuh).
 //
-// On an SSS-Index a group reads the table of distances once for all of its queries, which are
-// sorted by nearest pivot (pivot_groups.cuh).
+// On an SSS-Index a group reads the table of distances once for all of its queries
+// (pivot_groups.cuh). These are taken by nearest pivot and by the distance to it.
 //
 //   approach_kernel      per query: the nearest centre, and for k-NN a radius that has k objects
 //   order_kernel         the queries by nearest centre
@@ -34,8 +33,8 @@ struct group_layout {
 };
 
 // Queries that a thread compares an object with at once. More share a load, which counts where
-// objects are long; fewer leave registers for more blocks, which hide more of the waits. One: the
-// warp lists the pairs that a test leaves over, and a thread compares those of one.
+// objects are long; fewer leave registers for more blocks, which hide more of the waits. One: a
+// warp lists the pairs that a test leaves over, and a thread compares one pair at a time.
 inline constexpr int one_at_once = 1, few_at_once = 4, many_at_once = 8;
 template <class M>
 inline constexpr int at_once_if_short = screening<M> ? one_at_once : few_at_once;

@@ -1,8 +1,7 @@
 #pragma once
-// For metrics with a test that spares most comparisons (`screens`). If a lane
-// compared what its own object's tests left over, most lanes would wait for the few that have
-// something. So a warp lists the pairs of an object and a query that may be near, and compares them
-// when each lane has one.
+// For metrics with a test that spares most comparisons (`screens`). If a lane compared what its own
+// object's tests left over, most lanes would wait for the few that have something. So a warp lists
+// the pairs of an object and a query that may be near, and compares them when each lane has one.
 
 #include "kernels/warp_sums.cuh"
 #include "search/metric/kernels/walks.cuh"
