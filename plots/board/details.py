@@ -26,6 +26,10 @@ def _cell(value: Mapping[str, Any]) -> dict[str, Any]:
     found = cell_data(value)
     time = found.pop("time")
     found.pop("elapsed")
+    if "stages" in found:  # pages show no rounds of a stage
+        found["stages"] = {
+            name: {key: fact for key, fact in stage.items() if key != "rounds"} for name, stage in found["stages"].items()
+        }
     kept = {f"time_{name}": time and time.get(name) for name in _TIME}
     samples = time and [round(_PART * (s / time["median"] - 1)) for s in time["samples"]]
     return {**found, **kept, "time_samples": samples}
