@@ -10,6 +10,7 @@
 // Deviation: the thesis compares distances as they are. Here a bound must be exceeded by `slack`,
 // so that rounding rules out no answer.
 
+#include "kselect/simt/counters.hpp"
 #include "search/metric/metric.hpp"
 
 namespace kselect::search::metric_space {
