@@ -6,8 +6,8 @@ Vectors are the same for all: uniform in [0, 1), or whole numbers below 256 (the
 components, as MNIST's). They lie in the GPU's memory, and what a library prepares of the corpus is
 not timed. kselect's time is that of `kselect knn --product float16 --timing`, by the GPU's own
 clock with gaps, and every query of it is proven. Whole numbers are searched by `--product int8`,
-too. A rival's is the host's clock around a call that
-is waited for. Arms take turns, round by round, in rotating order.
+too. A rival's time is that of the host's clock around a call that is waited for. Arms take turns,
+round by round, in rotating order.
 
 Of every answer CHECKED rows are compared with all float64 distances. A row is exact if it has k
 different vectors whose distances are the k least; which of several at the same distance it names

@@ -78,7 +78,12 @@ def _searches(directory: Path) -> Iterable[Search]:
             message = f"{directory}: cell {number} is no search beside others: {e!r}"
             raise PlotError(Failure.INPUT, message) from e
     for (problem, _, place), outcomes in arms.items():
-        yield Search(dict(problem), place, outcomes)
+        if _is_own(next(iter(outcomes))):  # without kselect's time there is nothing to compare with
+            yield Search(dict(problem), place, outcomes)
+
+
+def _is_own(algorithm: str) -> bool:
+    return algorithm.partition("+")[0] == "auto"
 
 
 def _outcome(rounds: Sequence[float], counts: Mapping[str, float], record: Record) -> Outcome:

@@ -27,7 +27,7 @@ from plots.records import Record
 from plots.reproduce.asked import Measured, in_words_of, number, place, power
 from plots.reproduce.cause_stalls import told_stalls
 from plots.reproduce.cells import Cells, Missing, Pair, choose, pairs
-from plots.reproduce.library import Library, Source
+from plots.reproduce.library import Library, Source, longer
 from plots.reproduce.manifest import Claim, Experiment, Table, size
 from plots.reproduce.measures import measure
 from plots.reproduce.older import Older
@@ -300,12 +300,9 @@ def _rounds(case: _Case, cause: Table) -> str:
 def _distances(case: _Case, cause: Table) -> str:
     rate = float(cause["bytes"]) / float(cause["bandwidth"])  # ns a distance
 
-    def slower(record: Record) -> Record:
+    def slower(record: Record) -> Record:  # its time includes that of its own distances
         own = record.inputs.distances if record.inputs is not None else None
-        if record.time is None or own is None:
-            return replace(record, time=None)
-        more = record.n * record.q * rate - own
-        return replace(record, time=replace(record.time, median=record.time.median + more))
+        return record if own is None else longer(record, record.n * record.q * rate - own)
 
     found = measure(case.experiment, case.claim, replace(case.source, records=tuple(map(slower, case.source.records))))
     says = str(cause["says"])

@@ -11,7 +11,7 @@ def table_of(searches: Sequence[Search]) -> list[str]:
     if not known:
         return []
     lines = [
-        "| data | objects | queries | intrinsic dimension | pivots by alpha | clusters |",
+        "| data | objects | queries | intrinsic dimension | pivots taken, by alpha | clusters |",
         "|---|--:|--:|--:|---|---|",
     ]
     for source in dict.fromkeys(s.traits["source"] for s in known):

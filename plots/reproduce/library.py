@@ -56,11 +56,16 @@ class Source:
 def _with_distances(record: Record) -> Record:
     """Return the record with the time of computing its rows added to its own; without a time, if it has none."""
     own = record.inputs.distances if record.inputs is not None else None
-    if record.time is None or own is None:
-        return replace(record, time=None)
+    return longer(record, own) if own is not None else replace(record, time=None)
+
+
+def longer(record: Record, by: float) -> Record:
+    """Return the record with a time that is longer by so many ns; without one, if it has none."""
+    if record.time is None:
+        return record
     time = record.time
-    rounds = tuple(median + own for median in time.rounds)
-    whole = replace(time, median=time.median + own, low=time.low + own, high=time.high + own, rounds=rounds)
+    rounds = tuple(median + by for median in time.rounds)
+    whole = replace(time, median=time.median + by, low=time.low + by, high=time.high + by, rounds=rounds)
     return replace(record, time=whole)
 
 

@@ -51,11 +51,11 @@ KSELECT_HD inline bool separated(float greater, float less, float radius, tolera
   return greater - less > fmaf(factor, greater + less + radius, radius) + slack.absolute;
 }
 
-// The same of many pairs, in four operations: whether distances to a third object differ by so much
-// that `separated` holds. With f = factor, that asks for (1 - f) |a - b| > f (2 a + radius) +
-// radius
-// + absolute, where b is the greater one, and for less where it is not. Dividing by 1 - f takes
-// less than the factor 1 + 3 f; the rest of it covers the roundings.
+// The same of many pairs, in four operations: whether distances a and b to a third object differ by
+// so much that `separated` holds. With f = factor and b > a, that asks for
+//   (1 - f) (b - a) > f (2 a + radius) + radius + absolute,
+// and for less with b < a. To divide by 1 - f takes less than the factor 1 + 3 f. The rest of it
+// covers the roundings.
 class separation {
  public:
   KSELECT_HD explicit separation(tolerance slack) {

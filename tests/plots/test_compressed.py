@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from plots import compress
-from plots.errors import Failure, PlotError
+from plots.errors import Failure
 from plots.records import load
 from test_records import refused, three_cells
 

@@ -103,6 +103,14 @@ def test_the_board_tells_of_a_gpus_searches_once(tmp_path):
     assert gather([tmp_path]).names == ["sweep"], "other pages leave searches beside libraries out"
 
 
+def test_a_search_without_kselects_time_is_left_out(tmp_path):
+    timed, lost = own(), own(queries="graph") | {"status": "out_of_memory", "time": None}
+    rivals = [arm("torch", [170, 180], **problem) for problem in ({}, {"queries": "graph"})]
+    write(tmp_path / "run", [timed, lost, *rivals])
+    (only,) = knn_rivals.read([tmp_path / "run"])
+    assert only.problem["queries"] == "separate"
+
+
 def test_equal_records_give_equal_files(tmp_path):
     measured = write(tmp_path / "run", cells())
     for out in ("a", "b"):

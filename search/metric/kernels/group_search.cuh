@@ -30,7 +30,8 @@ struct nearest_kernel {
   // A list longer than this is cut to its k least entries. The warps meet for it after their parts,
   // in each of which a thread mostly adds no more than an entry. A part has up to two objects for a
   // thread; a list that has no room for all begins again.
-  // A cut costs the warps a wait, and spares distances: those of long objects are worth it sooner.
+  // A cut costs the warps a wait, and spares distances. Where no screening makes these cheap, it is
+  // worth that sooner.
   KSELECT_HD static constexpr int longest_list(int k) {
     if (Job::at_once == one_at_once) return 2 * k > k + 64 ? 2 * k : k + 64;
     return k / 2 > 16 ? k + k / 2 : k + 16;

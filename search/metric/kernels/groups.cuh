@@ -7,7 +7,7 @@
 // (pivot_groups.cuh). These are taken by nearest pivot and by the distance to it.
 //
 //   approach_kernel      per query: the nearest centre, and for k-NN a radius that has k objects
-//   order_kernel         the queries by nearest centre
+//   order_kernel         the queries in the order in which groups take them
 //   nearest_kernel       the k nearest objects of each query; needs those radii
 //   within_group_kernel  all objects within one radius
 
@@ -34,7 +34,8 @@ struct group_layout {
 
 // Queries that a thread compares an object with at once. More share a load, which counts where
 // objects are long; fewer leave registers for more blocks, which hide more of the waits. One: a
-// warp lists the pairs that a test leaves over, and a thread compares one pair at a time.
+// warp lists the pairs that a test leaves over, and a thread compares one pair at a time. Centres
+// and pivots are then compared with four.
 inline constexpr int one_at_once = 1, few_at_once = 4, many_at_once = 8;
 template <class M>
 inline constexpr int at_once_if_short = screening<M> ? one_at_once : few_at_once;
