@@ -58,8 +58,9 @@ def judged(timed: dict[str, Any], exact: int, checked: int) -> dict[str, Any]:
     timed["counts"] |= {"rows_checked": float(checked), "rows_exact": float(exact)}
     if exact == checked:
         return timed
-    took = {name: timed["time"][name] for name in ("unit", "median", "ci95", "rounds")}
-    timed["stages"]["search"] = took | {"of_time": False}
+    if timed["time"] is not None:
+        took = {name: timed["time"][name] for name in ("unit", "median", "ci95", "rounds")}
+        timed["stages"]["search"] = took | {"of_time": False}
     return timed | {"status": "wrong", "reason": f"{exact} of {checked} checked rows are exact", "time": None}
 
 

@@ -1,9 +1,10 @@
 """The command line of modules that draw figures from directories of records."""
 
 import argparse
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from plots import style
 from plots.errors import Failure, PlotError, exit_code
@@ -11,6 +12,14 @@ from plots.figures import Drawing
 from plots.save import save
 
 Search = TypeVar("Search")
+
+
+def one_a_place(searches: Sequence[Any], draw: Callable[[str, Sequence[Any]], Drawing]) -> list[Drawing]:
+    """Draw one figure for each GPU or processor, by the `place` of the searches."""
+    places: dict[str, list[Any]] = defaultdict(list)
+    for search in searches:
+        places[search.place].append(search)
+    return [draw(place, members) for place, members in sorted(places.items())]
 
 
 def draw_command(

@@ -24,7 +24,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from plots import style
-from plots.command import draw_command
+from plots.command import draw_command, one_a_place
 from plots.cell_record import Run
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
@@ -148,10 +148,7 @@ def markdown(searches: Sequence[Search]) -> str:
 
 def draw(searches: Sequence[Search]) -> list[Drawing]:
     """Draw one figure for each GPU."""
-    places: dict[str, list[Search]] = defaultdict(list)
-    for s in searches:
-        places[s.place].append(s)
-    return [_drawing(place, members) for place, members in sorted(places.items())]
+    return one_a_place(searches, _drawing)
 
 
 def _drawing(place: str, searches: Sequence[Search]) -> Drawing:

@@ -8,7 +8,6 @@ the ceiling: what a plain product in float16 reached on that GPU in the same run
 
 import argparse
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from plots import style
-from plots.command import draw_command
+from plots.command import draw_command, one_a_place
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
 from plots.files import RUNS
@@ -120,10 +119,7 @@ def markdown(searches: Sequence[Search]) -> str:
 
 def draw(searches: Sequence[Search]) -> list[Drawing]:
     """Draw one figure for each GPU or processor."""
-    places: dict[str, list[Search]] = defaultdict(list)
-    for s in searches:
-        places[s.place].append(s)
-    return [_drawing(place, members) for place, members in sorted(places.items())]
+    return one_a_place(searches, _drawing)
 
 
 def _drawing(place: str, searches: Sequence[Search]) -> Drawing:
